@@ -1,0 +1,1 @@
+"""④ Rules over signals → findings."""
