@@ -35,9 +35,10 @@ class Source:
     """Where a timeline came from, and how much of the file is in it.
 
     `rows` readings were taken (one a GPU and moment in a foreign log, one a tick in run.csv);
-    `dropped` lists what was not. Every line of the file is a reading, a header, a comment, blank
-    or in `dropped`. `notes` are the sentences a reader of the report must know (assumptions and
-    limits of the log). `missing` says for a column why its cells are empty.
+    `dropped` lists what was not. Every one of its `lines` is a reading, a header, in `dropped`, or
+    one of the `other_lines` (blank, comment, date line, separator, table, console text). `notes`
+    are the sentences a reader of the report must know (assumptions and limits of the log).
+    `missing` says for a column why its cells are empty.
     """
 
     path: str
@@ -45,6 +46,8 @@ class Source:
     time_known: bool = True
     rows: int = 0
     header_rows: int = 0
+    lines: int = 0
+    other_lines: int = 0
     span_s: float | None = None
     interval_s: float | None = None
     dropped: tuple[Dropped, ...] = ()

@@ -1,0 +1,53 @@
+"""② The one way in: a path to a Timeline, whatever its format. The format is told by content."""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+from gpudiag.errors import UnreadableError, UsageError
+from gpudiag.timeline import runcsv
+from gpudiag.timeline.load import Log, load
+from gpudiag.timeline.model import Timeline
+
+
+class Reader(Protocol):
+    """One format that can be read. Each is a module of this package, listed in `READERS`."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a constant of the module
+        """What a person calls the format: `nvidia-smi --query-gpu CSV`."""
+        ...
+
+    def recognise(self, head: str) -> float:
+        """How surely the text that starts with `head` is of this format: 0 (not) to 1."""
+        ...
+
+    def read(self, log: Log, interval_s: float | None) -> Timeline:
+        """The timeline in `log`. Raises UnreadableError if there is none.
+
+        `interval_s` is the seconds between samples, for a log without timestamps.
+        """
+        ...
+
+
+READERS: tuple[Reader, ...] = (runcsv,)
+
+
+def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Timeline:
+    """The Timeline in the recording or log at `path`; `-` is standard input.
+
+    `interval_s`: seconds between samples, used only for a log that has no timestamps.
+    Raises UnreadableError (one line and a hint) if nothing can be read, and nothing else.
+    """
+    if interval_s is not None and not 0 < interval_s < float("inf"):
+        raise UsageError(f"an interval of {interval_s} s is not possible", "give seconds above 0")
+    log = load(os.fspath(path))
+    head = log.head
+    score, reader = max(((r.recognise(head), r) for r in READERS), key=lambda pair: pair[0])
+    if score <= 0:
+        raise UnreadableError(
+            f"{log.path}: not a format that gpudiag knows",
+            "it reads " + " and ".join(r.NAME for r in READERS) + "; see docs/logs.md",
+        )
+    return reader.read(log, interval_s)
