@@ -42,7 +42,7 @@ HEAT_S = 25.0  # time constant of the temperature of a cooled board, order of ma
 CONTEXT_MIB = 420  # what an empty CUDA context holds on a current data-centre card
 
 
-class OutOfMemoryError(RuntimeError):
+class EmulatedOutOfMemoryError(RuntimeError):
     """The emulated GPU has no room for the allocation."""
 
 
@@ -118,11 +118,11 @@ class EmulatedGPU:
             self._words[W_OPEN_NS] = 0
 
     def allocate(self, mib: int) -> None:
-        """Take device memory. Raises OutOfMemoryError where this context would not fit the card."""
+        """Take device memory. Raises EmulatedOutOfMemoryError where it does not fit the card."""
         self._own()
         used = self._words[W_MEMORY_MIB]
         if used + mib > self.memory_mib:
-            raise OutOfMemoryError(
+            raise EmulatedOutOfMemoryError(
                 f"emulated GPU {self.index}: {mib} MiB asked for, "
                 f"{self.memory_mib - used} of {self.memory_mib} MiB free"
             )

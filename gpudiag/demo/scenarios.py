@@ -54,8 +54,8 @@ SCENARIOS = {
         ),
         DemoScenario(
             "memory-creep",
-            "0.35 MiB of device memory lost a step, faster than real leaks; give it --seconds 1800, "
-            "since no leak can be told from a warm-up within a minute",
+            "device memory lost at every step, faster than most leaks; a minute is too short to "
+            "tell a leak from a warm-up: try --seconds 30m",
             workers=2, cpu_ms=30, latency_ms=0, step_ms=90,
             gpu_share=(1.0,), leak_mib=0.35, seconds=60,
         ),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import time
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from gpudiag.demo import tables
 from gpudiag.demo.activity import DeviceReader
 from gpudiag.demo.arguments import Arguments, ArgumentsError
+from gpudiag.demo.clock import STAMP, Clock
 from gpudiag.demo.faults import (
     GPU,
     INFOROM_CODE,
@@ -30,8 +30,6 @@ from gpudiag.demo.fields import (
 from gpudiag.demo.output import Output
 from gpudiag.demo.values import Moment, answers, cell
 
-STAMP = "%Y/%m/%d %H:%M:%S.%f"
-
 
 class ExitRequest(Exception):  # noqa: N818 - it asks for an end, it is no error
     """Not a mistake: the tool ends here, with exit code `code`."""
@@ -39,31 +37,6 @@ class ExitRequest(Exception):  # noqa: N818 - it asks for an end, it is no error
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
-
-
-class Clock:
-    """The wall clock, or a scripted one that passes without waiting."""
-
-    def __init__(self, start: str | None) -> None:
-        self._scripted = datetime.strptime(start, STAMP) if start else None
-        self._began = time.monotonic()
-        self._passed = 0.0
-
-    def elapsed(self) -> float:
-        """Seconds since the tool was started."""
-        return self._passed if self._scripted else time.monotonic() - self._began
-
-    def sleep(self, seconds: float) -> None:
-        """Wait; at once on a scripted clock."""
-        if self._scripted:
-            self._passed += seconds
-        elif seconds > 0:
-            time.sleep(seconds)
-
-    def now(self, stepped_s: float) -> datetime:
-        """Local wall time without a zone, `stepped_s` off."""
-        base = self._scripted or datetime.now()
-        return base + timedelta(seconds=(self._passed if self._scripted else 0.0) + stepped_s)
 
 
 class Session:
@@ -230,9 +203,13 @@ class Session:
         return next((fault for fault in active if fault.get("gpu", gpu) == gpu), None)
 
     def _hang(self, fault: dict[str, Any]) -> None:
-        """Never come back; with `stopped` not even for signals other than SIGKILL."""
+        """Never come back; with `stopped` not even for signals other than SIGKILL.
+
+        A file `hanging-PID` says that it is so, for a test that waits for it.
+        """
         if fault.get("ignore_sigterm"):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        (self._folder / f"hanging-{os.getpid()}").touch()
         if fault.get("stopped"):
             os.kill(os.getpid(), signal.SIGSTOP)
         while True:

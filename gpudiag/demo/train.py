@@ -64,7 +64,11 @@ def train(scenario: DemoScenario, seconds: float, folder: Path, data: Path) -> i
             steps += 1
             passed = time.monotonic() - start
             if passed >= next_report:
-                print(f"step {steps}, {steps * BATCH / passed:.0f} samples/s", flush=True)
+                print(
+                    f"step {steps}, {steps * BATCH / passed:.0f} samples/s, "
+                    f"{passed:.0f} of {seconds:g} s",
+                    flush=True,
+                )
                 next_report += REPORT_EVERY_S
             if passed >= seconds:
                 break
