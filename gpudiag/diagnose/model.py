@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["info", "low", "medium", "high", "critical"]
 SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "critical")
 Confidence = Literal["watch", "likely", "confirmed"]
-Framework = Literal[
-    "any", "pytorch", "lightning", "transformers", "paddle", "tensorflow", "jax"
-]
+Framework = Literal["any", "pytorch", "lightning", "transformers", "paddle", "tensorflow", "jax"]
 Verdict = Literal["holds", "ruled out", "unknown"]
 
 
@@ -60,8 +58,11 @@ class RuleTest:
     name: str
     fires: bool
     series: Mapping[str, str]
-    start: Mapping[str, object] = field(default_factory=dict)
+    start: Mapping[str, Any] = field(default_factory=dict)
+    end: Mapping[str, Any] = field(default_factory=lambda: {"exit_code": 0})  # empty: cut short
+    events: tuple[Mapping[str, Any], ...] = ()
     holds: tuple[str, ...] = ()  # causes that must hold when it fires
+    unchecked: bool = False  # silent because it cannot be checked, and not because all is well
     interval_s: float = 1.0
 
 
@@ -159,7 +160,7 @@ class LedgerPart:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Where the GPU time of the run went. The shares of `parts` sum to 1; empty if time is unknown."""
+    """Where the run's GPU time went. The shares of `parts` sum to 1; empty if time is unknown."""
 
     gpus: tuple[int, ...] = ()
     wall_s: float = 0.0

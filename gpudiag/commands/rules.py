@@ -1,0 +1,171 @@
+"""`gpudiag rules`: read what gpudiag knows, and check and test rules of your own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gpudiag.errors import EXIT_BAD_RULE, UsageError
+
+if TYPE_CHECKING:
+    from gpudiag.diagnose.model import Rule
+
+NAME = "rules"
+HELP = "List, show, check and test the rules: what gpudiag looks for, and what it advises."
+EPILOG = """\
+examples:
+  gpudiag rules list                         every rule, one line each
+  gpudiag rules show GD101                   one rule, with its causes and remedies
+  gpudiag rules check my-rules/              every mistake in the rules of a folder
+  gpudiag rules test my-rules/               run the tests that stand in the rules
+"""
+_WIDTH = 96
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add list, show, check and test."""
+    actions = parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="every rule, one line each")
+    show = actions.add_parser("show", help="one rule, with its causes and remedies")
+    show.add_argument("rule", metavar="CODE|NAME", help="such as GD101")
+    for action in (listing, show):
+        action.add_argument(
+            "--rules",
+            action="append",
+            default=[],
+            metavar="DIR",
+            help="a folder of more rules (may be given several times)",
+        )
+    check = actions.add_parser("check", help="say every mistake in rule files")
+    check.add_argument("paths", nargs="+", metavar="DIR", help="folders of rules, or rule files")
+    test = actions.add_parser("test", help="run the tests that stand in rule files")
+    test.add_argument(
+        "paths", nargs="*", metavar="DIR", help="folders or files (default: the built-in rules)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one action; 0, or 4 where a rule is wrong or one of its tests fails."""
+    match args.action:
+        case "list":
+            return _list(_rules(args.rules))
+        case "show":
+            return _show(args.rule, _rules(args.rules))
+        case "check":
+            return _check(args.paths)
+        case _:
+            return _test(args.paths)
+
+
+def _rules(folders: Sequence[str]) -> tuple[Rule, ...]:
+    """The built-in rules and those of `folders`."""
+    from gpudiag.diagnose.load import load_rules
+    from gpudiag.resources import rules_dir
+
+    return load_rules([rules_dir(), *folders])
+
+
+def _list(rules: Sequence[Rule]) -> int:
+    rows = [(rule.code, rule.name, rule.family, rule.title) for rule in rules]
+    if not sys.stdout.isatty():
+        widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+            print("  ".join([*cells, row[3]]))
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("code", "name", "family", "problem"):
+        table.add_column(heading, no_wrap=heading == "code")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))  # Text: no markup in a stranger's rule
+    Console().print(table)
+    return 0
+
+
+def _show(wanted: str, rules: Sequence[Rule]) -> int:
+    import difflib
+
+    for rule in rules:
+        if wanted.lower() in (rule.code.lower(), rule.name):
+            print(_page(rule))
+            return 0
+    near = difflib.get_close_matches(wanted, [rule.name for rule in rules], n=1)
+    hint = f"did you mean {near[0]}?" if near else "see: gpudiag rules list"
+    raise UsageError(f"there is no rule {wanted[:60]!r}", hint)
+
+
+def _page(rule: Rule) -> str:
+    """A rule for a reader in a terminal. Holes stay as they stand in the file."""
+    parts = [f"{rule.code} {rule.name}", rule.title, "", _filled(rule.meaning), ""]
+    parts.append(f"Fires when   {_filled(rule.when, 13)}")
+    parts += [
+        f"             {t.name} = {t.value:g} {t.unit}: {_filled(t.source, 15)}"
+        for t in rule.thresholds
+    ]
+    if rule.for_s or rule.bridge_s or rule.min_share:
+        from gpudiag.units import format_duration
+
+        parts.append(
+            f"             for at least {format_duration(rule.for_s)}, interruptions of up to "
+            f"{format_duration(rule.bridge_s)} bridged, {100 * rule.min_share:g} % of the recording"
+        )
+    parts.append(f"Cost         {_filled(rule.cost or 'not given', 13)}")
+    parts.append(f"To confirm   {_filled(rule.confirm, 13)}")
+    for cause in rule.causes:
+        parts += ["", f"Cause: {cause.title} ({cause.name})", f"  when {_filled(cause.when, 7)}"]
+        for remedy in cause.remedies:
+            parts.append(f"  {remedy.framework}: {_filled(remedy.text, 4)}")
+            if remedy.code:
+                parts.append(
+                    textwrap.indent(remedy.code.replace("{{", "{").replace("}}", "}"), "      ")
+                )
+    parts += ["", f"From {rule.path}"]
+    return "\n".join(parts)
+
+
+def _filled(text: str, indent: int = 0) -> str:
+    """`text` wrapped, its later lines indented."""
+    return textwrap.fill(
+        " ".join(text.split()),
+        width=_WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+    ).lstrip()
+
+
+def _check(paths: Sequence[str]) -> int:
+    from gpudiag.diagnose.load import RulesError, load_rules
+
+    try:
+        rules = load_rules(paths)
+    except RulesError as error:
+        for mistake in error.mistakes:
+            print(mistake)
+        count = len(error.mistakes)
+        print(f"{count} {'mistake' if count == 1 else 'mistakes'}")
+        return EXIT_BAD_RULE
+    print(f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, no mistake")
+    return 0
+
+
+def _test(paths: Sequence[str]) -> int:
+    from gpudiag.diagnose.load import load_rules
+    from gpudiag.diagnose.rule_tests import run_rule_tests
+
+    rules = load_rules(paths or None)
+    results = run_rule_tests(rules)
+    failed = [result for result in results if result.failure]
+    for result in failed:
+        print(f"{result.rule.path}: test {result.test.name!r}: {result.failure}")
+        for figure in result.figures:
+            print(f"    {figure}")
+    print(f"{len(results) - len(failed)} of {len(results)} tests of {len(rules)} rules passed")
+    return EXIT_BAD_RULE if failed else 0

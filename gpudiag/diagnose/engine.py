@@ -1,0 +1,98 @@
+"""④ Timeline in, Diagnosis out: every rule checked, findings by cost, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudiag.diagnose.check import Result, check
+from gpudiag.diagnose.compiled import CompiledRule, compile_rule
+from gpudiag.diagnose.evaluate import Evaluator, Signals
+from gpudiag.diagnose.expression import vocabulary
+from gpudiag.diagnose.findings import finding_from
+from gpudiag.diagnose.framework import framework_of
+from gpudiag.diagnose.holes import Filling, fill_sentences
+from gpudiag.diagnose.load import load_rules
+from gpudiag.diagnose.model import SEVERITIES, Check, Diagnosis, Finding, Rule
+from gpudiag.diagnose.verdict import Facts, limits_of, verdict_of
+from gpudiag.signals.base import REGISTRY
+from gpudiag.signals.clock import clock_of
+from gpudiag.signals.compute import SignalSet
+from gpudiag.timeline.model import Timeline
+
+HEADLINES = (
+    "recording_s",
+    "active_s",
+    "start_up_s",
+    "stall_share",
+    "pause_share",
+    "effective_cores",
+)
+
+
+def diagnose(timeline: Timeline, rules: Sequence[Rule] | None = None) -> Diagnosis:
+    """What is wrong with the run, by cost; `rules` are the built-in ones unless given.
+
+    Raises RuleError only where the built-in rules cannot be read.
+    """
+    from gpudiag.diagnose.ledger import time_ledger
+
+    chosen = load_rules() if rules is None else rules
+    symbols = vocabulary(REGISTRY)
+    signals = SignalSet(timeline)
+    evaluator = Evaluator(signals)
+    findings, checks = evaluate([compile_rule(rule, symbols) for rule in chosen], evaluator)
+    facts = Facts.of(evaluator)
+    state, sentence = verdict_of(facts, findings, checks)
+    return Diagnosis(
+        state,
+        sentence,
+        findings,
+        checks,
+        time_ledger(signals),
+        framework_of(timeline),
+        limits_of(facts),
+        _figures(signals),
+    )
+
+
+def evaluate(
+    rules: Sequence[CompiledRule], evaluator: Evaluator
+) -> tuple[tuple[Finding, ...], tuple[Check, ...]]:
+    """The findings of `rules`, in the order they are said, and what became of each rule."""
+    clock = clock_of(evaluator.signals.timeline)
+    results = [(rule, check(rule, evaluator, clock)) for rule in rules]
+    fired = {rule.rule.name: rule.rule for rule, result in results if result.hits}
+    superseded = {name for rule in fired.values() for name in rule.supersedes}
+    findings = [
+        finding_from(rule, result.hits, evaluator)
+        for rule, result in results
+        if result.hits and rule.rule.name not in superseded
+    ]
+    checks = tuple(_check(rule, result, superseded, evaluator) for rule, result in results)
+    return tuple(sorted(findings, key=_order)), checks
+
+
+def _order(finding: Finding) -> tuple[bool, float, int, str]:
+    """By cost, then severity; but what ends the run (critical) is said before what slows it."""
+    return (
+        finding.severity != "critical",
+        -(finding.cost or 0.0),
+        -SEVERITIES.index(finding.severity),
+        finding.rule.code,
+    )
+
+
+def _check(rule: CompiledRule, result: Result, superseded: set[str], evaluator: Evaluator) -> Check:
+    if result.hits:
+        return Check(rule.rule, "superseded" if rule.rule.name in superseded else "fired", "")
+    if result.unknown is not None:
+        reasons = result.unknown.reasons
+        return Check(rule.rule, "unchecked", f"not checked, because {'; '.join(reasons)}", reasons)
+    text = fill_sentences(rule.fine, Filling(evaluator))
+    return Check(rule.rule, "fine", text or "Not seen in this recording.")
+
+
+def _figures(signals: Signals) -> dict[str, float]:
+    """The headline figures that are known."""
+    values = {name: signals.get(name) for name in HEADLINES if name in REGISTRY}
+    return {name: float(value) for name, value in values.items() if isinstance(value, float)}

@@ -1,0 +1,131 @@
+"""④ From a rule that fired to a Finding: how bad, how sure, what it costs, why, what to do.
+
+A rule of scope "gpu" gives one finding for all GPUs on which it fires. Its cost is the mean over
+the GPUs of the run (a GPU on which it does not fire costs nothing); severity and confidence are
+those of the worst GPU: the one of the highest severity, then of the highest cost of its own. That
+GPU's figures fill the texts. A cause holds if it holds on one of the GPUs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from gpudiag.diagnose.check import Hit
+from gpudiag.diagnose.compiled import CompiledCause, CompiledRule
+from gpudiag.diagnose.episodes import union
+from gpudiag.diagnose.evaluate import Evaluator, Figure, Unknown
+from gpudiag.diagnose.expression import Node
+from gpudiag.diagnose.holes import Filling, Text, fill, fill_or_dots
+from gpudiag.diagnose.model import (
+    SEVERITIES,
+    CauseVerdict,
+    Confidence,
+    Finding,
+    Level,
+    Severity,
+)
+
+MOST_GPUS_IN_EVIDENCE = 8
+
+
+@dataclass(frozen=True)
+class _Place:
+    """One GPU on which the rule fires (or the run), with its own cost and severity."""
+
+    gpu: int | None
+    own_cost: float
+    severity: Severity
+
+
+def finding_from(rule: CompiledRule, hits: tuple[Hit, ...], evaluator: Evaluator) -> Finding:
+    """The finding of `rule`, which fires at `hits` (at least one)."""
+    own = [_cost(rule, hit.gpu, evaluator) for hit in hits]
+    cost = _merged(rule, own, evaluator)
+    places = [
+        _Place(
+            hit.gpu,
+            0.0 if isinstance(mine, Unknown) else mine,
+            cast(Severity, _rung(rule.severity, "info", evaluator, hit.gpu, cost)),
+        )
+        for hit, mine in zip(hits, own, strict=True)
+    ]
+    # ties go to the lowest number, since max() takes the first
+    places.sort(key=lambda p: (SEVERITIES.index(p.severity), p.own_cost), reverse=True)
+    worst = places[0]
+    gpus = tuple(hit.gpu for hit in hits if hit.gpu is not None)
+    fillings = [Filling(evaluator, place.gpu, gpus, cost) for place in places]
+    confidence = _rung(rule.confidence, "watch", evaluator, worst.gpu, cost)
+    known = None if isinstance(cost, Unknown) else cost
+    bounded = rule.rule.bound and known is not None and known < 1
+    return Finding(
+        rule.rule,
+        worst.severity,
+        cast(Confidence, confidence),
+        fill(rule.summary, fillings[0]) or rule.rule.title,
+        gpus,
+        known,
+        1 / (1 - known) if bounded and known is not None else None,
+        union([hit.episodes for hit in hits]),
+        _evidence(rule.evidence, fillings),
+        tuple(_verdict(cause, fillings) for cause in rule.causes),
+    )
+
+
+def _cost(rule: CompiledRule, gpu: int | None, evaluator: Evaluator) -> Figure:
+    """A share from 0 to 1: an estimate can fall outside, time lost cannot."""
+    if rule.cost is None:
+        return Unknown(("the rule gives no cost",))
+    figure = evaluator.figure(rule.cost, gpu)
+    return figure if isinstance(figure, Unknown) else min(max(figure, 0.0), 1.0)
+
+
+def _merged(rule: CompiledRule, own: list[Figure], evaluator: Evaluator) -> Figure:
+    if rule.rule.scope == "run":
+        return own[0]
+    known = [cost for cost in own if not isinstance(cost, Unknown)]
+    return sum(known) / len(evaluator.signals.gpus) if known else Unknown.of(*own)
+
+
+def _rung(
+    ladder: tuple[tuple[Level, Node], ...],
+    lowest: str,
+    evaluator: Evaluator,
+    gpu: int | None,
+    cost: Figure,
+) -> str:
+    held = [level.level for level, when in ladder if evaluator.condition(when, gpu, cost) is True]
+    return held[-1] if held else lowest
+
+
+def _evidence(texts: tuple[Text, ...], fillings: list[Filling]) -> tuple[str, ...]:
+    """The texts without a missing hole; one that names its {gpu} is said of each GPU."""
+    said: list[str] = []
+    for text in texts:
+        names_gpu = any(not isinstance(part, str) and part.place == "gpu" for part in text)
+        chosen = fillings[:MOST_GPUS_IN_EVIDENCE] if names_gpu else fillings[:1]
+        for filling in sorted(chosen, key=lambda f: f.gpu or 0):
+            filled = fill(text, filling)
+            if filled is not None:
+                said.append(filled)
+    return tuple(said)
+
+
+def _verdict(cause: CompiledCause, fillings: list[Filling]) -> CauseVerdict:
+    """What became of a cause: the worst GPU on which it holds speaks for it."""
+    held = [filling.evaluator.condition(cause.when, filling.gpu) for filling in fillings]
+    unknown = Unknown.of(*held)
+    place = next((f for f, value in zip(fillings, held, strict=True) if value is True), fillings[0])
+    filled = replace(
+        cause.cause,
+        remedies=tuple(
+            replace(remedy, text=fill_or_dots(text, place), code=fill_or_dots(code, place))
+            for remedy, (text, code) in zip(cause.cause.remedies, cause.remedies, strict=True)
+        ),
+    )
+    evidence = fill(cause.evidence, place) or ""
+    if any(value is True for value in held):
+        return CauseVerdict(filled, "holds", evidence)
+    if unknown.reasons:
+        return CauseVerdict(filled, "unknown", evidence, unknown.reasons)
+    return CauseVerdict(filled, "ruled out", evidence)

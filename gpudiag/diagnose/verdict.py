@@ -1,0 +1,187 @@
+"""④ The verdict on a run: a problem, healthy, or "cannot tell, because …", as one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpudiag.diagnose.evaluate import Evaluator, Figure, Unknown
+from gpudiag.diagnose.expression import Context, Symbol, parse, vocabulary
+from gpudiag.diagnose.model import Check, Finding, State
+from gpudiag.timeline.model import Timeline
+from gpudiag.units import format_duration
+
+SHORTEST_S = 30.0  # of active time: before that not even a gross fault is told from a slow start
+# MLPerf Storage asks for 90 % use of an accelerator: idle time above the rest wants a reason.
+UNEXPLAINED = 0.10
+COARSE_S = 5.0  # steps and stalls are shorter than this
+ESSENTIAL = {
+    "input": "the input pipeline",
+    "memory": "memory",
+    "multi-gpu": "the balance of the GPUs",
+}
+RECORD = "record a run with: gpudiag record -- python train.py"
+_NAMES = Context({**vocabulary({}), "active_s": Symbol("figure", per_gpu=False)})
+_ACTIVE = parse("active_s", _NAMES, "figure")
+_IDLE = parse("1 - gpus_mean(mean(gpu_util_pct)) / 100", _NAMES, "figure")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was recorded at all. `idle` is the share of the active time without a running kernel."""
+
+    timeline: Timeline
+    gpus: tuple[int, ...]
+    utilisation: bool
+    active_s: Figure
+    idle: Figure
+    cpu_side: bool
+
+    @staticmethod
+    def of(evaluator: Evaluator) -> Facts:
+        """The facts of the run of `evaluator`."""
+        signals = evaluator.signals
+        timeline = signals.timeline
+        read = {
+            str(name) for name in timeline.frame.columns if timeline.column(str(name)) is not None
+        }
+        return Facts(
+            timeline,
+            signals.gpus,
+            any(f"gpu{gpu}_util_pct" in read for gpu in signals.gpus),
+            evaluator.figure(_ACTIVE),
+            evaluator.figure(_IDLE),
+            any(name.startswith(("main_", "workers", "host_")) for name in read),
+        )
+
+    @property
+    def has_gpu_readings(self) -> bool:
+        """Whether any GPU gave any reading."""
+        return any(
+            str(name).startswith("gpu") for name in self.timeline.frame.dropna(axis=1, how="all")
+        )
+
+
+def verdict_of(
+    facts: Facts, findings: Sequence[Finding], checks: Sequence[Check]
+) -> tuple[State, str]:
+    """The state and its sentence.
+
+    A finding above "info" is a problem. Without one, a run is healthy only where time, utilisation,
+    enough active time and the CPU side are known, at least one rule of each essential family could
+    be checked, and no idle time is left without a reason.
+    """
+    problems = [finding for finding in findings if finding.severity != "info"]
+    if problems:
+        return "problem", _problem(problems)
+    reason = _why_not(facts, findings, checks)
+    if reason:
+        return "cannot tell", reason
+    idle = "" if isinstance(facts.idle, Unknown) else _busy(facts.idle)
+    active = "" if isinstance(facts.active_s, Unknown) else format_duration(facts.active_s)
+    done = sum(check.outcome != "unchecked" for check in checks)
+    return "healthy", f"No problem was found in {done} checks: the GPUs were {idle} ({active})."
+
+
+def _problem(problems: list[Finding]) -> str:
+    top = problems[0]
+    sentence = top.summary if top.summary.endswith((".", "!", "?")) else top.summary + "."
+    if top.bound is not None and top.bound >= 1.005:
+        sentence += f" Without that the run would be at most {top.bound:.2g} times as fast."
+    if len(problems) > 1:
+        rest = len(problems) - 1
+        sentence += f" {rest} more {'problem was' if rest == 1 else 'problems were'} found."
+    return sentence
+
+
+def _why_not(facts: Facts, findings: Sequence[Finding], checks: Sequence[Check]) -> str:
+    """Why a run without a problem is not healthy; empty if it is."""
+    timeline = facts.timeline
+    if timeline.frame.empty:
+        return "Cannot tell: the recording holds no samples."
+    if not facts.has_gpu_readings:
+        return f"Cannot tell: no GPU data was recorded{_gpu_source(timeline)}."
+    if not facts.utilisation:
+        return "Cannot tell: the utilisation of the GPUs was not recorded."
+    measured = _measured(facts)
+    if not timeline.source.time_known:
+        return f"Cannot tell: the times of the samples are not known.{measured}"
+    if isinstance(facts.active_s, Unknown):
+        return f"Cannot tell: {'; '.join(facts.active_s.reasons)}."
+    if facts.active_s < SHORTEST_S:
+        return (
+            f"Too short for a verdict: the GPUs were active for {format_duration(facts.active_s)}, "
+            f"and {format_duration(SHORTEST_S)} are needed."
+        )
+    if not facts.cpu_side:
+        return _gpu_side_only(facts)
+    unchecked = _unchecked(facts, checks)
+    if unchecked:
+        return f"Cannot tell: {unchecked}.{measured}"
+    if not isinstance(facts.idle, Unknown) and facts.idle > UNEXPLAINED and not findings:
+        return f"Cannot tell: the GPUs were {_busy(facts.idle)}, and no rule explains it."
+    return ""
+
+
+def _gpu_source(timeline: Timeline) -> str:
+    source = timeline.start.get("gpu_source")
+    text = source.get("text") if isinstance(source, dict) else None
+    return f" ({text})" if isinstance(text, str) and text else ""
+
+
+def _busy(idle: float) -> str:
+    if idle > UNEXPLAINED:
+        return f"idle {100 * idle:.0f} % of the active time"
+    return f"busy {100 * (1 - idle):.0f} % of the active time"
+
+
+def _measured(facts: Facts) -> str:
+    return "" if isinstance(facts.idle, Unknown) else f" The GPUs were {_busy(facts.idle)}."
+
+
+def _gpu_side_only(facts: Facts) -> str:
+    if isinstance(facts.idle, Unknown):
+        return "Cannot tell: only the GPU side was recorded."
+    if facts.idle > UNEXPLAINED:
+        return f"The GPUs were {_busy(facts.idle)}; the cause was not recorded."
+    return (
+        f"The GPUs were {_busy(facts.idle)}; no more is known, for only the GPU side was recorded."
+    )
+
+
+def _unchecked(facts: Facts, checks: Sequence[Check]) -> str:
+    for family, words in ESSENTIAL.items():
+        outcomes = [check for check in checks if check.rule.family == family]
+        if family == "multi-gpu" and len(facts.gpus) < 2:
+            continue
+        if outcomes and all(check.outcome == "unchecked" for check in outcomes):
+            return f"{words} could not be checked, because {'; '.join(outcomes[0].missing)}"
+    return "" if checks else "no rule was checked"
+
+
+def limits_of(facts: Facts) -> tuple[str, ...]:
+    """What this recording cannot tell, and what would; each a sentence or two."""
+    timeline, limits = facts.timeline, []
+    if not facts.has_gpu_readings:
+        limits.append(f"No GPU data was recorded{_gpu_source(timeline)}.")
+    elif not facts.utilisation:
+        limits.append("The utilisation of the GPUs was not recorded: idle time cannot be told.")
+    if not facts.cpu_side:
+        limits.append(
+            f"Only the GPU side was recorded, so the cause of idle time cannot be told; {RECORD}"
+        )
+    if not timeline.source.time_known:
+        limits.append(
+            "The times of the samples are not known: there are no durations, rates or forecasts. "
+            "Log them with --query-gpu=timestamp,…"
+        )
+    interval = timeline.source.interval_s
+    if timeline.source.time_known and interval is not None and interval > COARSE_S:
+        limits.append(
+            f"There is one sample every {format_duration(interval)}: what is shorter is not seen."
+        )
+    if isinstance(facts.active_s, float) and facts.active_s < SHORTEST_S:
+        limits.append("The run is too short to judge; record a few minutes of training.")
+    if timeline.end is None and timeline.start.get("command"):
+        limits.append("The recording was cut short: how the run ended is not known.")
+    return tuple(limits)
