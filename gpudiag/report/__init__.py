@@ -1,0 +1,56 @@
+"""⑤ From findings to a page, the terminal or JSON."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from gpudiag.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpudiag.diagnose.model import Diagnosis
+    from gpudiag.timeline.model import Timeline
+
+Format = Literal["html", "json", "text"]
+FORMATS: tuple[Format, ...] = ("html", "json", "text")
+
+
+def render(
+    findings: Diagnosis, timeline: Timeline, path: str | os.PathLike[str], form: Format = "html"
+) -> Path:
+    """Write the report on `timeline` to `path` and return the path.
+
+    The file is complete or not there: it is written beside `path` and then renamed.
+    Raises UsageError (one line) where the file cannot be written.
+    """
+    target = Path(path)
+    text = render_text(findings, timeline, form)
+    part = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
+    try:
+        part.write_bytes(text.encode("utf-8", "backslashreplace"))
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UsageError(
+            f"cannot write {target}: {error.strerror or error}", "choose another place with -o FILE"
+        ) from None
+    return target
+
+
+def render_text(findings: Diagnosis, timeline: Timeline, form: Format = "html") -> str:
+    """The report as text, in one of FORMATS."""
+    from gpudiag.report.build import build
+
+    view = build(findings, timeline, figures=form == "html")
+    if form == "html":
+        from gpudiag.report.html import render_html
+
+        return render_html(view)
+    if form == "json":
+        from gpudiag.report.json import render_json
+
+        return render_json(view)
+    from gpudiag.report.text import render_terminal
+
+    return render_terminal(view)

@@ -1,0 +1,194 @@
+"""`gpudiag report`: read a recording or log, diagnose it, write the page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from gpudiag.errors import UsageError
+from gpudiag.units import parse_duration
+
+if TYPE_CHECKING:
+    from gpudiag.diagnose.model import Diagnosis
+    from gpudiag.report import Format
+    from gpudiag.timeline.model import Timeline
+
+NAME = "report"
+HELP = "say where the GPU time of a run went, why, and what to change"
+EPILOG = """\
+FILE is a run.csv of `gpudiag record`, or a log of nvidia-smi --query-gpu=... --format=csv.
+
+examples:
+  gpudiag report run.csv                    writes run.html
+  gpudiag report gpu_log.csv -o page.html
+  gpudiag report log_without_times.csv --interval 5s
+  gpudiag report run.csv --format text      prints to the terminal
+  gpudiag report run.csv -o - > page.html
+"""
+_MADE_BY_US = b'name="generator" content="gpudiag'
+_ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".json": "json", ".txt": "text"}
+_SLOW_BYTES = 5_000_000  # about where reading starts to take a second
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE", help="the recording or log; - is standard input")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT",
+        help="where to write (default: FILE with the ending .html); - is standard output",
+    )  # fmt: skip
+    parser.add_argument(
+        "--format", choices=("html", "json", "text"),
+        help="default: by the ending of OUT, else html",
+    )  # fmt: skip
+    parser.add_argument(
+        "--interval", metavar="TIME", type=_interval,
+        help="time between two samples, for a log that has no timestamps: 1s, 500ms",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rules", metavar="DIR", action="append", default=[],
+        help="also use the rules in this folder (may be given more than once)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--force", action="store_true", help="replace OUT even if gpudiag did not make it"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the report and print its verdict; 0."""
+    form = _format(args)
+    target = _target(args, form)
+    if target is not None:
+        _may_write(target, Path(args.file), force=args.force)
+    diagnosis, timeline = _diagnosed(args)
+    if target is None:
+        _to_stdout(diagnosis, timeline, form)
+        return 0
+    from gpudiag.report import render
+
+    render(diagnosis, timeline, target, form)
+    _say_verdict(diagnosis, target)
+    return 0
+
+
+def _interval(text: str) -> float:
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError("the interval must be longer than 0")
+    return seconds
+
+
+def _format(args: argparse.Namespace) -> Format:
+    if args.format:
+        return cast("Format", args.format)
+    ending = Path(args.output).suffix.lower() if args.output not in (None, "-") else ""
+    return _ENDINGS.get(ending, "html")
+
+
+def _target(args: argparse.Namespace, form: Format) -> Path | None:
+    """Where to write; None is standard output."""
+    if args.output == "-" or (args.output is None and (form != "html" or args.file == "-")):
+        return None
+    if args.output is not None:
+        return Path(args.output)
+    path = Path(args.file)
+    return path.with_name(path.name + ".html" if not path.suffix else path.stem + ".html")
+
+
+def _may_write(target: Path, source: Path, *, force: bool) -> None:
+    """Raise UsageError before the work is done, if `target` cannot or should not be written."""
+    try:
+        if target.is_dir():
+            raise UsageError(f"{target} is a folder", "name a file with -o FILE")
+        if not target.parent.is_dir():
+            raise UsageError(f"the folder {target.parent} does not exist", "make it first")
+        if not os.access(target.parent, os.W_OK):
+            raise UsageError(f"cannot write into {target.parent}", "choose another place with -o")
+        if target.exists() and source.exists() and target.samefile(source):
+            raise UsageError(f"{target} is the recording itself", "name another file with -o FILE")
+        if target.is_file() and not force and not _ours(target):
+            raise UsageError(
+                f"{target} exists and was not made by gpudiag", "add --force to replace it"
+            )
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"cannot write {target}: {error}", "choose another place with -o"
+        ) from None
+
+
+def _ours(target: Path) -> bool:
+    """Whether `target` is empty or a report: a page, or JSON or text with such an ending."""
+    head = target.open("rb").read(4096)
+    return not head or _MADE_BY_US in head or target.suffix.lower() in (".json", ".txt")
+
+
+def _diagnosed(args: argparse.Namespace) -> tuple[Diagnosis, Timeline]:
+    """Read and diagnose, with a line of progress where it takes long enough to wonder."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal or _size(args.file) < _SLOW_BYTES:
+        return _work(args, lambda step: None)
+    with console.status("") as status:
+        return _work(args, status.update)
+
+
+def _work(args: argparse.Namespace, tell: Callable[[str], None]) -> tuple[Diagnosis, Timeline]:
+    from gpudiag.diagnose import diagnose, load_rules
+    from gpudiag.resources import rules_dir
+    from gpudiag.timeline.read import read
+
+    tell("reading")
+    timeline = read(args.file, interval_s=args.interval)
+    tell("diagnosing")
+    rules = load_rules([rules_dir(), *map(Path, args.rules)]) if args.rules else None
+    diagnosis = diagnose(timeline, rules)
+    tell("drawing")
+    return diagnosis, timeline
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _to_stdout(diagnosis: Diagnosis, timeline: Timeline, form: Format) -> None:
+    if form == "text" and sys.stdout.isatty():
+        from rich.console import Console
+
+        from gpudiag.report.build import build
+        from gpudiag.report.text import print_terminal
+
+        print_terminal(build(diagnosis, timeline, figures=False), Console())
+        return
+    from gpudiag.report import render_text
+
+    text = render_text(diagnosis, timeline, form)
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _say_verdict(diagnosis: Diagnosis, target: Path) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from gpudiag.report.clean import clean
+    from gpudiag.report.words import SYMBOLS
+
+    style = {"problem": "bold red", "healthy": "bold green", "cannot tell": "bold yellow"}
+    console = Console()
+    mark = f"{SYMBOLS[diagnosis.state]} {diagnosis.state.capitalize()}:"
+    console.print(
+        Text.assemble((mark, style[diagnosis.state]), " ", clean(diagnosis.sentence)),
+        soft_wrap=not console.is_terminal,
+    )
+    console.print(Text(clean(target)), soft_wrap=True)

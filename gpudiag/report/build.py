@@ -1,0 +1,228 @@
+"""⑤ From a Diagnosis and a Timeline to the View that every format writes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from gpudiag import __version__
+from gpudiag.diagnose.model import CauseVerdict, Diagnosis, Finding, Framework, Ledger, Remedy
+from gpudiag.report import words
+from gpudiag.report.clean import clean, clean_code
+from gpudiag.report.environment import environment, mapping, settings
+from gpudiag.report.labels import percents
+from gpudiag.report.quality import quality, span_s
+from gpudiag.report.view import (
+    CauseView,
+    CheckView,
+    Figure,
+    FindingView,
+    LedgerRow,
+    LedgerView,
+    RemedyView,
+    View,
+)
+from gpudiag.timeline.model import Timeline
+from gpudiag.units import format_duration
+
+_KINDS = (
+    ("busy", "busy"), ("start", "start"), ("warm", "start"), ("input", "input"),
+    ("paus", "pause"), ("gap", "pause"), ("throttl", "throttle"), ("imbalance", "imbalance"),
+    ("unexplained", "unknown"), ("unknown", "unknown"), ("not-recorded", "unknown"),
+)  # fmt: skip
+_BUILT_ON: dict[Framework, tuple[Framework, ...]] = {
+    "lightning": ("lightning", "pytorch"),
+    "transformers": ("transformers", "pytorch"),
+}
+
+
+def build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
+    """The report on `timeline`. `figures`: draw them (loads matplotlib), as a page needs."""
+    command = _command(timeline)
+    drawn = _figures(diagnosis, timeline) if figures else {}
+    total = diagnosis.ledger.wall_s * len(diagnosis.ledger.gpus)
+    return View(
+        file=clean(timeline.source.path, 300),
+        title=clean(PurePath(timeline.source.path).name or "recording", 120),
+        state=diagnosis.state,
+        symbol=words.SYMBOLS[diagnosis.state],
+        sentence=clean(diagnosis.sentence, 600),
+        facts=_facts(diagnosis, timeline),
+        command=command,
+        framework=words.FRAMEWORKS[diagnosis.framework],
+        ledger=_ledger(diagnosis.ledger),
+        findings=tuple(
+            _finding(finding, diagnosis.framework, total, drawn.get(f"finding-{place}"))
+            for place, finding in enumerate(diagnosis.findings, 1)
+        ),
+        fine=_checks(diagnosis, "fine"),
+        superseded=_checks(diagnosis, "superseded"),
+        unchecked=_checks(diagnosis, "unchecked"),
+        limits=tuple(clean(limit) for limit in diagnosis.limits),
+        overview=drawn.get("overview"),
+        memory=drawn.get("memory"),
+        devices=drawn.get("devices"),
+        environment=environment(timeline),
+        settings=settings(timeline),
+        quality=quality(timeline),
+        repeat=_repeat(timeline, command),
+        figures=tuple((clean(name, 100), value) for name, value in diagnosis.figures.items()),
+        made_by=f"gpudiag {__version__}",
+    )
+
+
+def _figures(diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Figure]:
+    from gpudiag.report.plots import choose
+
+    drawn = {
+        f"finding-{place}": choose.finding_figure(timeline, finding, f"finding-{place}-plot")
+        for place, finding in enumerate(diagnosis.findings, 1)
+    }
+    drawn["overview"] = choose.overview_figure(timeline)
+    drawn["memory"] = choose.memory_figure(timeline)
+    drawn["devices"] = choose.device_figure(timeline)
+    return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def _command(timeline: Timeline) -> str:
+    parts = timeline.start.get("command")
+    if isinstance(parts, str):
+        return clean(parts, 600)
+    if not isinstance(parts, Sequence) or not parts:
+        return ""
+    return clean(shlex.join(str(part) for part in parts), 600)
+
+
+def _facts(diagnosis: Diagnosis, timeline: Timeline) -> tuple[tuple[str, str], ...]:
+    span, framework = span_s(timeline), words.FRAMEWORKS[diagnosis.framework]
+    host = mapping(timeline.start.get("host"))
+    facts = [
+        ("Duration", format_duration(span) if span is not None else "not known"),
+        ("GPUs", _gpus(timeline)),
+        ("Framework", framework if diagnosis.framework != "any" else ""),
+        ("Started", words.moment(timeline.start.get("time"))),
+        ("Host", clean(host.get("hostname") or "", 80)),
+        ("Ended with", _failure(timeline)),
+    ]
+    return tuple((name, text) for name, text in facts if text)
+
+
+def _failure(timeline: Timeline) -> str:
+    """How the program failed; empty if it did not, or if the recording does not say."""
+    end = mapping(timeline.end)
+    if end.get("signal") is not None:
+        return f"signal {clean(end['signal'], 40)}"
+    code = end.get("exit_code")
+    return f"exit code {clean(code, 40)}" if code not in (None, 0) else ""
+
+
+def _gpus(timeline: Timeline) -> str:
+    """`2 × NVIDIA A100-SXM4-80GB`; several models are listed."""
+    counts: dict[str, int] = {}
+    for gpu in timeline.gpus:
+        name = clean(timeline.gpu_facts(gpu).get("name") or "GPU of unknown model", 80)
+        counts[name] = counts.get(name, 0) + 1
+    return ", ".join(f"{count} × {name}" for name, count in counts.items()) or "none recorded"
+
+
+def _ledger(ledger: Ledger) -> LedgerView:
+    rows, start = [], 0.0
+    parts = [part for part in ledger.parts if part.share > 0]
+    total = sum(part.gpu_s for part in parts)
+    rounded = percents([part.share for part in parts])
+    for place, part in enumerate(parts):
+        kind = next((kind for key, kind in _KINDS if key in part.name.lower()), "other")
+        rows.append(
+            LedgerRow(
+                letter=chr(ord("A") + place % 26),
+                name=clean(part.name, 60),
+                title=clean(part.title, 120),
+                start=start,
+                share=part.share,
+                gpu_s=part.gpu_s,
+                percent=rounded[place],
+                time=words.gpu_time(part.gpu_s),
+                kind=kind,
+            )
+        )
+        start += part.share
+    return LedgerView(tuple(rows), words.gpu_time(total), clean(ledger.reason))
+
+
+def _finding(
+    finding: Finding, framework: Framework, total_gpu_s: float, figure: Figure | None
+) -> FindingView:
+    rule = finding.rule
+    return FindingView(
+        code=clean(rule.code, 20),
+        name=clean(rule.name, 100),
+        title=clean(rule.title, 200),
+        severity=finding.severity,
+        confidence=finding.confidence,
+        confidence_words=words.CONFIDENCE[finding.confidence],
+        where=words.where(finding.gpus),
+        gpus=finding.gpus,
+        summary=clean(finding.summary),
+        meaning=clean_code(rule.meaning.strip()),
+        cost=finding.cost,
+        bound=finding.bound,
+        cost_words=words.cost_words(finding.cost, total_gpu_s),
+        bound_words=words.bound_words(finding.bound),
+        episodes=tuple((episode.start_s, episode.end_s) for episode in finding.episodes),
+        evidence=tuple(clean(text) for text in finding.evidence),
+        causes=tuple(_cause(cause, framework) for cause in _by_verdict(finding.causes)),
+        confirm=clean_code(rule.confirm.strip()),
+        figure=figure,
+    )
+
+
+def _by_verdict(causes: Sequence[CauseVerdict]) -> list[CauseVerdict]:
+    order = ("holds", "unknown", "ruled out")
+    return sorted(causes, key=lambda cause: order.index(cause.verdict))
+
+
+def _cause(found: CauseVerdict, framework: Framework) -> CauseView:
+    suited = _BUILT_ON.get(framework, (framework,))
+    mine = [r for name in suited for r in found.cause.remedies if r.framework == name != "any"]
+    mine += [remedy for remedy in found.cause.remedies if remedy.framework == "any"]
+    others = [remedy for remedy in found.cause.remedies if remedy not in mine]
+    return CauseView(
+        name=clean(found.cause.name, 100),
+        title=clean(found.cause.title, 200),
+        verdict=found.verdict,
+        evidence=clean(found.evidence),
+        missing=tuple(clean(reason) for reason in found.missing),
+        remedies=tuple(map(_remedy, mine)),
+        others=tuple(map(_remedy, others)),
+    )
+
+
+def _remedy(remedy: Remedy) -> RemedyView:
+    return RemedyView(
+        framework=words.FRAMEWORKS[remedy.framework],
+        text=clean_code(remedy.text.strip()),
+        code=clean_code(remedy.code.strip("\n")),
+    )
+
+
+def _checks(diagnosis: Diagnosis, outcome: str) -> tuple[CheckView, ...]:
+    return tuple(
+        CheckView(
+            code=clean(check.rule.code, 20),
+            title=clean(check.rule.title, 200),
+            text=clean(check.text),
+            missing=tuple(clean(reason) for reason in check.missing),
+        )
+        for check in diagnosis.checks
+        if check.outcome == outcome and (check.text or check.missing or outcome == "superseded")
+    )
+
+
+def _repeat(timeline: Timeline, command: str) -> tuple[tuple[str, str], ...]:
+    path = clean(shlex.quote(timeline.source.path), 1000)
+    program = command or "python train.py"
+    return (
+        ("Make this page again", f"gpudiag report {path}"),
+        ("Record such a run again", f"gpudiag record -o run.csv -- {program}"),
+    )

@@ -1,0 +1,111 @@
+"""⑤ Where the run took place: GPUs, host, limits and settings, as far as the recording says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpudiag.report.clean import clean
+from gpudiag.report.labels import mebibytes, number
+from gpudiag.report.view import Table
+from gpudiag.timeline.model import Timeline
+
+UNKNOWN = "–"
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """`value` if it is a mapping, else an empty one: a file may hold anything."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def figure(value: object) -> float | None:
+    """`value` as a figure, None if it is none (true and false are none)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value)
+
+
+def environment(timeline: Timeline) -> tuple[Table, ...]:
+    """The tables of GPUs and host; a table of which nothing is known is left out."""
+    return tuple(table for table in (_gpus(timeline), _host(timeline)) if table.rows)
+
+
+def settings(timeline: Timeline) -> tuple[tuple[str, str], ...]:
+    """The environment variables and rank facts that were recorded, by name."""
+    found = {**mapping(timeline.start.get("env")), **mapping(timeline.start.get("rank"))}
+    return tuple((clean(name, 100), clean(found[name], 500)) for name in sorted(found, key=str))
+
+
+def _gpus(timeline: Timeline) -> Table:
+    columns = (
+        ("GPU", lambda facts: clean(facts.get("index", UNKNOWN), 20)),
+        ("Name", lambda facts: _text(facts, "name")),
+        ("Memory", lambda facts: _unit(facts, "mem_total_mib", mebibytes)),
+        ("Power limit", lambda facts: _unit(facts, "power_limit_w", lambda w: f"{number(w)} W")),
+        ("SM clock, max", lambda facts: _unit(facts, "sm_clock_max_mhz", lambda f: f"{f:.0f} MHz")),
+        ("PCIe, max", _pcie),
+        ("Persistence", lambda facts: _text(facts, "persistence")),
+        ("MIG", lambda facts: _text(facts, "mig")),
+        ("ECC", lambda facts: _text(facts, "ecc")),
+        ("Driver", lambda facts: _text(facts, "driver")),
+        ("UUID", lambda facts: _text(facts, "uuid")),
+    )
+    known = [{"index": gpu, **timeline.gpu_facts(gpu)} for gpu in timeline.gpus]
+    rows = [[write(facts) for _, write in columns] for facts in known]
+    kept = [
+        place
+        for place in range(len(columns))
+        if place == 0 or any(row[place] != UNKNOWN for row in rows)
+    ]
+    if len(kept) == 1:
+        return Table("GPUs", (), ())
+    head = tuple(columns[place][0] for place in kept)
+    return Table("GPUs", head, tuple(tuple(row[place] for place in kept) for row in rows))
+
+
+def _host(timeline: Timeline) -> Table:
+    host = mapping(timeline.start.get("host"))
+    cgroup = mapping(host.get("cgroup"))
+    rows = (
+        ("Host", _text(host, "hostname")),
+        ("System", _joined(host, "os", "kernel")),
+        ("Python of the recorder", _text(host, "python")),
+        ("Logical CPUs", _unit(host, "cpus", number)),
+        ("Physical cores", _unit(host, "cores", number)),
+        ("CPUs the run may use", _unit(host, "affinity_cpus", number)),
+        ("Cores it can really use", _unit(host, "effective_cores", number)),
+        ("CPU quota of the control group", _unit(cgroup, "cpu_quota_cores", _cores)),
+        ("Memory", _unit(host, "mem_total_mib", mebibytes)),
+        ("Memory limit of the control group", _unit(cgroup, "mem_limit_mib", mebibytes)),
+        ("Swap", _unit(host, "swap_total_mib", mebibytes)),
+        ("/dev/shm", _unit(host, "shm_total_mib", mebibytes)),
+        ("Working folder", _text(timeline.start, "cwd")),
+    )
+    kept = tuple((name, value) for name, value in rows if value != UNKNOWN)
+    return Table("Host", ("", ""), kept)
+
+
+def _cores(value: float) -> str:
+    return f"{number(value)} cores"
+
+
+def _text(facts: Mapping[str, Any], key: str) -> str:
+    value = facts.get(key)
+    return UNKNOWN if value is None or value == "" else clean(value, 200)
+
+
+def _joined(facts: Mapping[str, Any], *keys: str) -> str:
+    found = [text for text in (_text(facts, key) for key in keys) if text != UNKNOWN]
+    return ", ".join(found) or UNKNOWN
+
+
+def _unit(facts: Mapping[str, Any], key: str, write: Any) -> str:
+    value = figure(facts.get(key))
+    return UNKNOWN if value is None else str(write(value))
+
+
+def _pcie(facts: Mapping[str, Any]) -> str:
+    gen, lanes = figure(facts.get("pcie_gen_max")), figure(facts.get("pcie_lanes_max"))
+    if gen is None or lanes is None:
+        return UNKNOWN
+    return f"gen {gen:.0f} ×{lanes:.0f}"

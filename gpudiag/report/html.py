@@ -1,0 +1,44 @@
+"""⑤ The page: one file, no network, no script needed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from gpudiag.report.view import View
+from gpudiag.resources import templates_dir
+
+
+def render_html(view: View) -> str:
+    """The page as text: the same for the same view, byte for byte.
+
+    Its Content-Security-Policy allows this one style sheet and this one script, by their hashes.
+    """
+    folder = templates_dir()
+    style = (folder / "style.css").read_text(encoding="utf-8")
+    script = (folder / "copy.js").read_text(encoding="utf-8")
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["svg"] = Markup  # only for View figures, which hold no text of outside
+    page = environment.get_template("report.html.j2").render(
+        view=view,
+        style=Markup(style),
+        script=Markup(script),
+        policy=(
+            f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+            "img-src data:; base-uri 'none'; form-action 'none'"
+        ),
+    )
+    return page.rstrip("\n") + "\n"
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,1 @@
+"""⑤ Figures: what to show (`choose`), drawn with matplotlib (`panels`), as clean SVG (`svg`)."""

@@ -1,0 +1,99 @@
+"""⑤ The report for a terminal: verdict, ledger, findings with the first remedies, in its width.
+
+rich decides on colour: none when piped, none with NO_COLOR. All text is passed as plain `Text`, so
+that nothing from outside is read as markup.
+"""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from gpudiag.report.view import CauseView, FindingView, LedgerView, View
+
+_STATE = {"problem": "bold red", "healthy": "bold green", "cannot tell": "bold yellow"}
+_FILLS = "░█▓▒▚▞▤▥▦▧"
+_PIPED_WIDTH = 100
+
+
+def print_terminal(view: View, console: Console) -> None:
+    """Print the report to `console`."""
+    say = _Printer(console)
+    say(f"{view.symbol} {view.state.capitalize()}", style=_STATE[view.state])
+    say(view.sentence, style="bold")
+    if view.command:
+        say(view.command, style="dim")
+    say(" · ".join(text for name, text in view.facts if name != "Exit"), style="dim")
+    for limit in view.limits:
+        say(f"? {limit}", indent=2)
+    _ledger(view.ledger, say, console.width)
+    for number, finding in enumerate(view.findings, 1):
+        _finding(number, finding, say)
+    if view.fine or view.unchecked:
+        say()
+    for check in view.fine:
+        say(f"✓ {check.text}", style="green")
+    for check in view.unchecked:
+        say(f"? {check.title}: {check.text or '; '.join(check.missing)}", style="yellow")
+
+
+def render_terminal(view: View, width: int = _PIPED_WIDTH) -> str:
+    """The same as plain text, for a pipe or a file."""
+    out = io.StringIO()
+    print_terminal(view, Console(file=out, width=width, no_color=True, force_terminal=False))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+class _Printer:
+    """Prints wrapped plain text with an indent; a bare call is an empty line."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def __call__(self, text: str = "", style: str = "", indent: int = 0) -> None:
+        self.console.print(Padding(Text(text, style=style), (0, 0, 0, indent)), soft_wrap=False)
+
+
+def _ledger(ledger: LedgerView, say: _Printer, width: int) -> None:
+    say()
+    if not ledger.rows:
+        if ledger.reason:
+            say(f"The GPU time cannot be split: {ledger.reason}.")
+        return
+    cells = max(20, min(width, 100) - 2)
+    edges = [round(row.start * cells) for row in ledger.rows] + [cells]
+    fills = [_FILLS[place % len(_FILLS)] for place in range(len(ledger.rows))]
+    say("".join(f * (b - a) for f, a, b in zip(fills, edges, edges[1:], strict=False)))
+    for fill, row in zip(fills, ledger.rows, strict=True):
+        say(f"{fill} {row.percent:>7}  {row.title} ({row.time})")
+
+
+def _finding(number: int, finding: FindingView, say: _Printer) -> None:
+    say()
+    say(f"{number}. {finding.title} [{finding.code}]", style="bold")
+    say(finding.summary, indent=3)
+    gain = f"; {finding.bound_words}" if finding.bound_words else ""
+    say(f"{finding.severity}, {finding.confidence}, {finding.where}", style="dim", indent=3)
+    say(f"Cost: {finding.cost_words}{gain}", indent=3)
+    for cause in finding.causes:
+        _cause(cause, say)
+
+
+def _cause(cause: CauseView, say: _Printer) -> None:
+    if cause.verdict == "ruled out":
+        say(f"– ruled out: {cause.title}", style="dim", indent=3)
+        return
+    if cause.verdict == "unknown":
+        reason = "; ".join(cause.missing)
+        say(f"? could not be checked: {cause.title}" + (f" ({reason})" if reason else ""), indent=3)
+        return
+    say(f"● {cause.title}", style="bold", indent=3)
+    if cause.evidence:
+        say(cause.evidence, indent=5)
+    for remedy in cause.remedies[:2]:
+        say(f"→ {remedy.text}", style="cyan", indent=5)
+        if remedy.code:
+            say(remedy.code, indent=7)

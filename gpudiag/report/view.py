@@ -1,0 +1,149 @@
+"""⑤ What a report says, before it has a form: the one input of every format.
+
+`build.build` makes it from a Diagnosis and a Timeline. Texts are ready to print (control characters
+visible, nothing escaped yet: each format escapes for itself); figures are SVG elements made here
+from figures alone, never from text of outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudiag.diagnose.model import State, Verdict
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot: `svg` is an element to put into a page as it stands, `caption` what to see in it."""
+
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """A part of the run's GPU time: from `start`, `share` of all of it; `time` in words."""
+
+    letter: str
+    name: str
+    title: str
+    start: float
+    share: float
+    gpu_s: float
+    percent: str
+    time: str
+    kind: str  # colour and pattern: busy, start, input, pause, throttle, imbalance, other, unknown
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """The time ledger; without rows, `reason` says why there is none."""
+
+    rows: tuple[LedgerRow, ...]
+    total: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class RemedyView:
+    """One remedy: for which framework, what to do, code to copy (may be empty)."""
+
+    framework: str
+    text: str
+    code: str
+
+
+@dataclass(frozen=True)
+class CauseView:
+    """A cause with its verdict. `remedies` suit the framework in use, `others` another one."""
+
+    name: str
+    title: str
+    verdict: Verdict
+    evidence: str
+    missing: tuple[str, ...]
+    remedies: tuple[RemedyView, ...]
+    others: tuple[RemedyView, ...]
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """One finding, with `cost` and `bound` as figures (None: not known) and in words."""
+
+    code: str
+    name: str
+    title: str
+    severity: str
+    confidence: str
+    confidence_words: str
+    where: str
+    gpus: tuple[int, ...]
+    summary: str
+    meaning: str
+    cost: float | None
+    bound: float | None
+    cost_words: str
+    bound_words: str
+    episodes: tuple[tuple[float, float], ...]
+    evidence: tuple[str, ...]
+    causes: tuple[CauseView, ...]
+    confirm: str
+    figure: Figure | None
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """A rule that did not fire: what is fine, or why it could not be checked."""
+
+    code: str
+    title: str
+    text: str
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A small table: a caption, the heads of its columns, rows of texts."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good the recording is: figures, what happened while it ran, and what was dropped."""
+
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    events: tuple[tuple[str, str, str], ...]
+    dropped: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """A whole report."""
+
+    file: str
+    title: str
+    state: State
+    symbol: str
+    sentence: str
+    facts: tuple[tuple[str, str], ...]
+    command: str
+    framework: str
+    ledger: LedgerView
+    findings: tuple[FindingView, ...]
+    fine: tuple[CheckView, ...]
+    superseded: tuple[CheckView, ...]
+    unchecked: tuple[CheckView, ...]
+    limits: tuple[str, ...]
+    overview: Figure | None
+    memory: Figure | None
+    devices: Figure | None
+    environment: tuple[Table, ...]
+    settings: tuple[tuple[str, str], ...]
+    quality: Quality
+    repeat: tuple[tuple[str, str], ...]
+    figures: tuple[tuple[str, float], ...]
+    made_by: str

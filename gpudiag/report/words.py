@@ -1,0 +1,76 @@
+"""⑤ Costs, times and names in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from gpudiag.report.labels import number, percent
+from gpudiag.units import format_duration
+
+FRAMEWORKS = {
+    "any": "any framework",
+    "pytorch": "PyTorch",
+    "lightning": "Lightning",
+    "transformers": "Transformers",
+    "paddle": "PaddlePaddle",
+    "tensorflow": "TensorFlow",
+    "jax": "JAX",
+}
+CONFIDENCE = {
+    "watch": "to be watched: the recording is too short or too coarse to be sure",
+    "likely": "likely: the signs agree, one experiment would settle it",
+    "confirmed": "confirmed: the signs agree over a long enough time",
+}
+SYMBOLS = {"problem": "!", "healthy": "✓", "cannot tell": "?"}
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+
+def gpu_time(gpu_s: float) -> str:
+    """Time of one GPU: `38 GPU-seconds`, `41 GPU-minutes`, `12.3 GPU-hours`."""
+    for unit, seconds in (("hours", 3600.0), ("minutes", 60.0)):
+        if gpu_s >= 2 * seconds:
+            return f"{number(gpu_s / seconds)} GPU-{unit}"
+    return f"{number(gpu_s)} GPU-seconds"
+
+
+def cost_words(cost: float | None, total_gpu_s: float) -> str:
+    """`66 % of the run's GPU time (41 GPU-minutes)`, or that it cannot be given as a figure."""
+    if cost is None:
+        return "not a figure that this recording can give"
+    words = f"{percent(cost)} of the run's GPU time"
+    return f"{words} ({gpu_time(cost * total_gpu_s)})" if total_gpu_s > 0 else words
+
+
+def bound_words(bound: float | None) -> str:
+    """`at most 2.9× faster if all of it went away`; empty if no bound can be given."""
+    if bound is None:
+        return ""
+    digits = 1 if bound >= 1.1 else 2
+    return f"at most {bound:.{digits}f}× faster if all of it went away"
+
+
+def where(gpus: Sequence[int]) -> str:
+    """`the whole run`, `GPU 3`, `GPUs 0, 1 and 3`."""
+    if not gpus:
+        return "the whole run"
+    names = [str(gpu) for gpu in gpus]
+    if len(names) == 1:
+        return f"GPU {names[0]}"
+    return f"GPUs {', '.join(names[:-1])} and {names[-1]}"
+
+
+def moment(iso: object) -> str:
+    """`3 Jul 2026, 14:02:07 +02:00` from an ISO time; empty if it is none."""
+    try:
+        time = datetime.fromisoformat(str(iso))
+    except ValueError:
+        return ""
+    offset = time.strftime("%z")
+    zone = f" {offset[:3]}:{offset[3:5]}" if offset else ""
+    return f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {time:%H:%M:%S}{zone}"
+
+
+def at(seconds: float, *, time_known: bool) -> str:
+    """A moment of the run: `after 3 min 20 s`, or `at sample 200`."""
+    return f"after {format_duration(seconds)}" if time_known else f"at sample {seconds:,.0f}"
