@@ -1,0 +1,17 @@
+"""③ Named quantities computed from a Timeline. Importing this package registers all of them."""
+
+from gpudiag.signals import (  # noqa: F401 - each registers its signals
+    account,
+    activity,
+    gaps,
+    gpus,
+    host,
+    memory,
+    run,
+    starvation,
+    workers,
+)
+from gpudiag.signals.base import REGISTRY, Missing, SignalSpec, Value
+from gpudiag.signals.compute import SignalSet
+
+__all__ = ["REGISTRY", "Missing", "SignalSet", "SignalSpec", "Value"]

@@ -1,4 +1,4 @@
-"""③ What a signal is: a named quantity computed from a Timeline, with unit, scope and reason if absent.
+"""③ What a signal is: a named quantity computed from a Timeline, or the reason why it is absent.
 
 Signals say what was; rules (④) say what it means. `@signal` puts a function on the visible list.
 """

@@ -1,0 +1,112 @@
+"""③ The run itself: frameworks, allocator settings, how it ended, what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gpudiag.signals.base import Missing, signal
+
+if TYPE_CHECKING:
+    from gpudiag.signals.compute import SignalSet
+
+_TORCH = {"pytorch", "lightning", "transformers"}
+
+
+def _frameworks(signals: SignalSet) -> set[str] | Missing:
+    seen = {
+        str(event.data.get("name"))
+        for event in signals.timeline.events
+        if event.kind == "framework" and event.data.get("name")
+    }
+    return seen or Missing("no framework was recognised in the recording")
+
+
+def _has(signals: SignalSet, names: set[str]) -> float | Missing:
+    seen = _frameworks(signals)
+    return seen if isinstance(seen, Missing) else float(bool(seen & names))
+
+
+@signal("has_torch", "figure", "0 or 1", "run", "1 if PyTorch was seen in a process of the run.")
+def has_torch(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return _has(signals, _TORCH)
+
+
+@signal("has_paddle", "figure", "0 or 1", "run", "1 if PaddlePaddle was seen in the run.")
+def has_paddle(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return _has(signals, {"paddle"})
+
+
+@signal("has_tensorflow", "figure", "0 or 1", "run", "1 if TensorFlow was seen in the run.")
+def has_tensorflow(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return _has(signals, {"tensorflow"})
+
+
+@signal("has_jax", "figure", "0 or 1", "run", "1 if JAX was seen in the run.")
+def has_jax(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return _has(signals, {"jax"})
+
+
+@signal(
+    "recorded", "figure", "0 or 1", "run",
+    "1 if gpudiag started a command and recorded it, 0 for a log that says nothing of a command.",
+)  # fmt: skip
+def recorded(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return float(bool(signals.timeline.start.get("command")))
+
+
+@signal(
+    "has_cpu_side", "figure", "0 or 1", "run",
+    "1 if the CPU use of the training process was recorded, 0 if not.",
+)  # fmt: skip
+def has_cpu_side(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return float(signals.timeline.column("main_cpu_pct") is not None)
+
+
+@signal(
+    "exit_code", "figure", "", "run",
+    "Exit code of the command; 128 plus the signal if a signal ended it.",
+)  # fmt: skip
+def exit_code(signals: SignalSet, gpu: int | None) -> float | Missing:
+    end = signals.timeline.end
+    if end is None:
+        return Missing("how the run ended is not recorded")
+    code, ended_by = end.get("exit_code"), end.get("signal")
+    if isinstance(code, int) and not isinstance(code, bool):
+        return float(code if code >= 0 else 128 - code)
+    if isinstance(ended_by, int) and not isinstance(ended_by, bool):
+        return float(128 + ended_by)
+    return Missing("how the run ended is not recorded")
+
+
+def _env(signals: SignalSet) -> Mapping[str, object] | Missing:
+    env = signals.timeline.start.get("env")
+    if isinstance(env, Mapping):
+        return env
+    return Missing("the environment of the run was not recorded")
+
+
+@signal(
+    "paddle_naive_best_fit", "figure", "0 or 1", "run",
+    "1 if FLAGS_allocator_strategy=naive_best_fit is set, which makes PaddlePaddle take 92 % of "
+    "the free memory at once; its default, auto_growth, does not.",
+)  # fmt: skip
+def paddle_naive_best_fit(signals: SignalSet, gpu: int | None) -> float | Missing:
+    env = _env(signals)
+    if isinstance(env, Missing):
+        return env
+    return float(str(env.get("FLAGS_allocator_strategy", "")).strip() == "naive_best_fit")
+
+
+@signal(
+    "torch_expandable_segments", "figure", "0 or 1", "run",
+    "1 if PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF turns expandable_segments on.",
+)  # fmt: skip
+def torch_expandable_segments(signals: SignalSet, gpu: int | None) -> float | Missing:
+    env = _env(signals)
+    if isinstance(env, Missing):
+        return env
+    set_to = " ".join(
+        str(env.get(name, "")) for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
+    )
+    return float("expandable_segments:true" in set_to.replace(" ", "").lower())

@@ -1,0 +1,113 @@
+"""③ Which GPUs the run uses, and how we know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpudiag.timeline.model import Timeline
+
+# Below this the driver's figure is noise of a desktop or of the query itself.
+NEVER_BUSY_PCT = 5.0
+# A CUDA context and its libraries take 300 to 800 MiB; 100 MiB is above any display's flicker.
+CONTEXT_MIB = 100.0
+
+
+@dataclass(frozen=True)
+class UsedGpus:
+    """The GPUs of the run, those of them that ever worked, and how the choice was made.
+
+    `meant` is true where the run itself says which GPUs it was given, so that an idle one among
+    them is certainly lost. `others` are GPUs of the recording that are not counted to the run.
+    """
+
+    gpus: tuple[int, ...]
+    working: tuple[int, ...]
+    others: tuple[int, ...]
+    meant: bool
+    reason: str
+
+
+def used_gpus(timeline: Timeline) -> UsedGpus:
+    """The GPUs that the run of `timeline` uses.
+
+    CUDA_VISIBLE_DEVICES decides where it can be read: by UUID, or by index where all GPUs are of
+    one model (CUDA orders mixed models by speed, the driver by slot) or the order is set to
+    PCI_BUS_ID. Else a recorded command uses the GPUs whose memory rose after its start, and a log
+    the GPUs that were ever above 5 %.
+    """
+    every = timeline.gpus
+    busy = tuple(gpu for gpu in every if _peak(timeline, gpu, "util_pct") > NEVER_BUSY_PCT)
+    risen = tuple(gpu for gpu in every if _rise(timeline, gpu) >= CONTEXT_MIB)
+    env = timeline.start.get("env")
+    visible = env.get("CUDA_VISIBLE_DEVICES") if isinstance(env, Mapping) else None
+    if isinstance(visible, str):
+        listed = _listed(visible, timeline, env if isinstance(env, Mapping) else {})
+        if listed is not None:
+            return _choice(timeline, listed, busy, True, f"CUDA_VISIBLE_DEVICES={visible}")
+    if timeline.start.get("command") and risen:
+        reason = "their memory rose after the command was started"
+        return _choice(timeline, risen, busy, False, reason)
+    if busy:
+        return _choice(timeline, busy, busy, False, "their utilisation was ever above 5 %")
+    if risen:
+        return _choice(timeline, risen, busy, False, "their memory rose during the recording")
+    return _choice(timeline, every, busy, False, "no GPU did anything, so all are listed")
+
+
+def _choice(
+    timeline: Timeline, gpus: tuple[int, ...], busy: tuple[int, ...], meant: bool, reason: str
+) -> UsedGpus:
+    measured = {gpu for gpu in gpus if timeline.column(f"gpu{gpu}_util_pct") is not None}
+    # Where a GPU has no utilisation (MIG), memory is the only sign that it takes part.
+    working = tuple(
+        gpu
+        for gpu in gpus
+        if gpu in busy or (gpu not in measured and _rise(timeline, gpu) >= CONTEXT_MIB)
+    )
+    others = tuple(gpu for gpu in timeline.gpus if gpu not in gpus)
+    return UsedGpus(gpus, working, others, meant, reason)
+
+
+def _listed(visible: str, timeline: Timeline, env: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """The GPUs that CUDA_VISIBLE_DEVICES names; None if it cannot be told."""
+    names = {str(facts.get("name")) for facts in timeline.start.get("gpus", ())}
+    ordered = env.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" or len(names) <= 1
+    found: list[int] = []
+    for part in (piece.strip() for piece in visible.split(",")):
+        if part.startswith("GPU-"):
+            matches = [
+                int(facts["index"])
+                for facts in timeline.start.get("gpus", ())
+                if str(facts.get("uuid", "")).startswith(part) and "index" in facts
+            ]
+            if len(matches) != 1:
+                return None
+            found.append(matches[0])
+        elif part.isascii() and part.isdigit() and len(part) <= 4:
+            if not ordered:
+                return None
+            if int(part) not in timeline.gpus:
+                break  # CUDA ignores everything from the first invalid entry on
+            found.append(int(part))
+        elif part in ("", "-1", "NoDevFiles"):
+            break
+        else:
+            return None
+    return tuple(sorted(set(found))) or None
+
+
+def _peak(timeline: Timeline, gpu: int, name: str) -> float:
+    series = timeline.column(f"gpu{gpu}_{name}")
+    return float(series.max()) if series is not None else -np.inf
+
+
+def _rise(timeline: Timeline, gpu: int) -> float:
+    series = timeline.column(f"gpu{gpu}_mem_used_mib")
+    if series is None:
+        return -np.inf
+    known = series.dropna()
+    return float(known.max() - known.iloc[0])

@@ -1,0 +1,174 @@
+"""③ When the GPUs worked: first and last activity, warm-up, the active window, and its gaps.
+
+The source of the definitions is the practice of MLPerf Storage, XProf and TraceML, which leave the
+first steps out, and the checkpoint examples of the ICSE 2024 study of low GPU utilisation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudiag.signals.base import Missing
+from gpudiag.signals.clock import Array, Clock, Mask
+from gpudiag.signals.used import UsedGpus
+from gpudiag.timeline.model import Timeline
+
+Places = npt.NDArray[np.int_]
+
+ACTIVE_PCT = 20.0  # a mean over SMOOTH_S at or above this is activity …
+SMOOTH_S = 15.0
+WARM_UP_S = 60.0  # … whose first minute is warm-up, compilation and autotuning,
+WARM_UP_SHARE = 0.2  # but never more than this share of a short run
+GAP_PCT = 5.0  # all GPUs at or below this …
+GAP_S = 5.0  # … for this long is a pause, since steps longer than 5 s are rare …
+GAP_INTERVALS = 3.0  # … and as many readings
+GAP_CYCLES = 3.0  # and longer than three cycles of a wave
+WAVE_S = 20.0  # lulls that return faster than this are waves of single steps, not pauses
+WAVES = 5
+RELEASED_SHARE = 0.25  # memory this near its lowest in a gap: nothing was loaded, the job was over
+INFORMATIVE_MIB = 200.0
+
+
+@dataclass(frozen=True)
+class Window:
+    """Masks over the ticks, all of one length.
+
+    `work` runs from the first to the last activity, `warm_up` is its beginning, `released` are
+    gaps in which no job was loaded, `active` is the rest of `work`, `gaps` are the pauses in it,
+    `steady` is active time that is no gap. `spans` are the gaps as (first, last) tick.
+    `busiest` is the utilisation of the busiest GPU, `low_pct` the level at or below which a GPU
+    counts as idle.
+    """
+
+    work: Mask
+    warm_up: Mask
+    released: Mask
+    active: Mask
+    gaps: Mask
+    steady: Mask
+    spans: tuple[tuple[int, int], ...]
+    busiest: Array
+    low_pct: float
+
+
+def find_window(timeline: Timeline, used: UsedGpus, clock: Clock) -> Window | Missing:
+    """The window of `timeline`, or why there is none."""
+    columns = [timeline.column(f"gpu{gpu}_util_pct") for gpu in used.working]
+    known = [column.to_numpy(dtype=np.float64) for column in columns if column is not None]
+    if not known:
+        return Missing(_why_none(timeline, used))
+    table = np.vstack(known)
+    filled = np.where(np.isfinite(table), table, -np.inf).max(axis=0)
+    busiest = np.where(np.isfinite(filled), filled, np.nan)
+    some = busiest[np.isfinite(busiest) & (busiest > 0)]
+    low = min(GAP_PCT, 0.25 * float(np.percentile(some, 95)))
+    smooth = max(SMOOTH_S, 3 * clock.interval)
+    ahead, behind = _means(busiest, clock, smooth)
+    lively = np.isfinite(busiest) & (busiest > low)
+    level = min(ACTIVE_PCT, 0.5 * float(np.percentile(ahead[lively], 95)))
+    starts = np.flatnonzero(lively & (ahead >= level))
+    ends = np.flatnonzero(lively & (behind >= level))
+    if not len(starts) or not len(ends) or ends[-1] < starts[0]:
+        return Missing("the GPUs were never active for long enough to say anything of the run")
+    first, last = int(starts[0]), int(ends[-1])
+    place = np.arange(len(busiest))
+    work = (place >= first) & (place <= last)
+    length = clock.t[last] - clock.begin[first]
+    ready = clock.begin[first] + min(WARM_UP_S, WARM_UP_SHARE * length)
+    warm_up = work & (clock.t <= ready)
+    gaps, released = _gaps(timeline, used, clock, busiest, low, work)
+    active = work & ~warm_up & ~released
+    gaps = [(a, b) for a, b in gaps if active[a : b + 1].any()]
+    in_gap = np.zeros(len(busiest), dtype=bool)
+    for begin, end in gaps:
+        in_gap[begin : end + 1] = True
+    in_gap &= active
+    steady = active & ~in_gap
+    return Window(work, warm_up, released, active, in_gap, steady, tuple(gaps), busiest, low)
+
+
+def _why_none(timeline: Timeline, used: UsedGpus) -> str:
+    if not timeline.gpus:
+        return "no GPU was recorded"
+    if any(timeline.column(f"gpu{gpu}_util_pct") is not None for gpu in used.gpus):
+        return "no GPU of the run was ever busy"
+    if any(str(timeline.gpu_facts(gpu).get("mig")) == "Enabled" for gpu in used.gpus):
+        return "the driver gives no utilisation for a GPU on which MIG is on"
+    return "the utilisation of the GPUs was not recorded"
+
+
+def _means(values: Array, clock: Clock, length: float) -> tuple[Array, Array]:
+    """The mean over the `length` seconds that begin, and that end, with each tick."""
+    valid = np.isfinite(values)
+    weight = np.where(valid, clock.weight, 0.0)
+    amount = np.concatenate(([0.0], np.cumsum(np.where(valid, values, 0.0) * weight)))
+    time = np.concatenate(([0.0], np.cumsum(weight)))
+    place = np.arange(len(values))
+    after = np.maximum(np.searchsorted(clock.t, clock.begin + length, side="right"), place + 1)
+    before = np.minimum(np.searchsorted(clock.begin, clock.t - length, side="left"), place)
+
+    def mean(low: Places, high: Places) -> Array:
+        span = time[high] - time[low]
+        total = amount[high] - amount[low]
+        return np.where(span > 0, total / np.where(span > 0, span, 1.0), 0.0)
+
+    return mean(place, after), mean(before, place + 1)
+
+
+def _gaps(
+    timeline: Timeline, used: UsedGpus, clock: Clock, busiest: Array, low: float, work: Mask
+) -> tuple[list[tuple[int, int]], Mask]:
+    released = np.zeros(len(busiest), dtype=bool)
+    if not clock.known:
+        return [], released  # without times there is no telling a pause from a step
+    lulls = _runs(work & np.isfinite(busiest) & (busiest <= low), clock)
+    shortest = max(GAP_S, GAP_INTERVALS * clock.interval)
+    if len(lulls) >= WAVES:
+        cycle = float(np.median(np.diff([clock.begin[first] for first, _ in lulls])))
+        if cycle <= WAVE_S:
+            shortest = max(shortest, GAP_CYCLES * cycle)
+    gaps = []
+    for first, last in lulls:
+        if clock.weight[first : last + 1].sum() < shortest - 1e-9:
+            continue
+        if _nothing_loaded(timeline, used, work & (busiest > low), first, last):
+            released[first : last + 1] = True
+        else:
+            gaps.append((first, last))
+    return gaps, released
+
+
+def _runs(where: Mask, clock: Clock) -> list[tuple[int, int]]:
+    """Maximal stretches of `where` as (first, last); a hole in the data ends one."""
+    before = np.concatenate(([False], where[:-1]))
+    runs = []
+    for first in np.flatnonzero(where & (~before | (clock.hole > 0))):
+        last = int(first)
+        while last + 1 < len(where) and where[last + 1] and clock.hole[last + 1] == 0:
+            last += 1
+        runs.append((int(first), last))
+    return runs
+
+
+def _nothing_loaded(timeline: Timeline, used: UsedGpus, busy: Mask, first: int, last: int) -> bool:
+    """Whether the memory of every working GPU fell back to nearly its lowest within the gap."""
+    seen = False
+    for gpu in used.working:
+        column = timeline.column(f"gpu{gpu}_mem_used_mib")
+        if column is None:
+            continue
+        memory = column.to_numpy(dtype=np.float64)
+        at_work, within = memory[busy], memory[first : last + 1]
+        at_work, within = at_work[np.isfinite(at_work)], within[np.isfinite(within)]
+        if not len(at_work) or not len(within):
+            continue
+        lowest, typical = float(np.nanmin(memory)), float(np.median(at_work))
+        if typical - lowest < INFORMATIVE_MIB:
+            continue
+        seen = True
+        if float(within.min()) > lowest + RELEASED_SHARE * (typical - lowest):
+            return False
+    return seen
