@@ -78,7 +78,8 @@ class Call(NamedTuple):
 
 class Scenario(NamedTuple):
     """A whole scenario; `clock` is None for the real clock, else the wall time of the first tick
-    (`start`), and time passes without waiting for it; `ticks` ends a loop as Ctrl-C does."""
+    (`start`), and time passes without waiting for it; `ticks` ends a loop cleanly; `query_s` is the
+    time that asking one GPU takes."""
 
     driver: str
     cuda: str

@@ -75,8 +75,6 @@ class Session:
         warning = self.scenario.find("warning")
         while True:
             self._between_rows()
-            if self.scenario.query_s:
-                self._clock.sleep(self.scenario.query_s)
             self._print(fields, gpus)
             if warning and self._tick == 0:
                 told = warning.get("text", INFOROM_TEXT.format(bus_id=gpus[0].bus_id))
@@ -157,6 +155,7 @@ class Session:
             return
         table = []
         for gpu in gpus:
+            self._clock.sleep(self.scenario.query_s)
             activity = self._reader.read(gpu.number)
             now = self._clock.now(stepped)
             stamp = now.strftime(STAMP)[:-3]

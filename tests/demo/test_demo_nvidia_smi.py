@@ -33,10 +33,10 @@ def test_all_spellings_of_a_loop(smi: Simulated, loop: list[str]) -> None:
 
 
 def test_the_period_is_the_interval_and_the_query_time(smi: Simulated) -> None:
-    """GIVEN queries that take 20 ms WHEN looped with -l 1 THEN ticks are 1.02 s apart."""
-    smi.scenario(ticks=3, query_s=0.02)
+    """GIVEN 20 ms a GPU WHEN two GPUs are looped with -l 1 THEN ticks are 1.04 s apart."""
+    smi.scenario(ticks=2, query_s=0.02, gpus=[{}, {}])
     _, text = smi.run("--query-gpu=timestamp", "--format=csv,noheader", "-l", "1")
-    assert [line[-6:] for line in text.splitlines()] == ["00.020", "01.040", "02.060"]
+    assert [line[-6:] for line in text.splitlines()] == ["00.020", "00.040", "01.060", "01.080"]
 
 
 def test_header_and_units(smi: Simulated) -> None:
