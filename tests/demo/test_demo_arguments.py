@@ -35,14 +35,17 @@ def test_loops(argv: list[str], expected: float | None) -> None:
 
 def test_a_whole_query() -> None:
     """GIVEN all options of a query in another order WHEN parsed THEN each is where it belongs."""
-    argv = "-f out.csv --format=csv,nounits,noheader -i 1 --query-gpu=index,name -l 1".split()
-    assert parse(argv) == Arguments("query_gpu", "index,name", False, False, 1.0, "1", "out.csv")
+    query = ["--format=csv,nounits,noheader", "-i", "1", "--query-gpu=index,name"]
+    assert parse(["-f", "out.csv", *query, "-l", "1"]) == Arguments(
+        "query_gpu", "index,name", False, False, 1.0, "1", "out.csv"
+    )
 
 
 @given(st.lists(WORDS | st.text(max_size=8)))
 def test_anything_is_understood_or_refused(argv: list[str]) -> None:
     """GIVEN any words WHEN parsed THEN arguments, or a text that says what is wrong."""
     try:
-        assert parse(argv).action
+        text = parse(argv).action
     except ArgumentsError as error:
-        assert error.text.endswith("\n\n")
+        text = error.text
+    assert text
