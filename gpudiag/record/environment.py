@@ -1,0 +1,103 @@
+"""① What is recorded of the command line and the environment, with secrets masked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+MASK = "***"
+_LONGEST = 500
+
+_SETTINGS = re.compile(
+    r"CUDA_(?:VISIBLE_DEVICES|DEVICE_ORDER|LAUNCH_BLOCKING|MODULE_LOADING)|NVIDIA_VISIBLE_DEVICES"
+    r"|FLAGS_\w+|PYTORCH_(?:\w+_)?ALLOC_CONF|XLA_PYTHON_CLIENT_\w+|XLA_FLAGS|TF_\w+|NCCL_\w+"
+    r"|OMP_NUM_THREADS|MKL_NUM_THREADS|OPENBLAS_NUM_THREADS|TOKENIZERS_PARALLELISM"
+)
+_RANK = re.compile(
+    r"RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|GROUP_RANK|NODE_RANK"
+    r"|SLURM_(?:JOB_ID|STEP_ID|PROCID|LOCALID|NODEID|NNODES|NTASKS|CPUS_PER_TASK|GPUS_ON_NODE"
+    r"|JOB_NUM_NODES|ARRAY_JOB_ID|ARRAY_TASK_ID|NODELIST|JOB_PARTITION)"
+    r"|PADDLE_(?:TRAINER_ID|TRAINERS_NUM|RANK_IN_NODE|LOCAL_SIZE|NNODES)"
+    r"|OMPI_COMM_WORLD_(?:RANK|LOCAL_RANK|SIZE|LOCAL_SIZE)"
+)
+_SECRET_NAME = (
+    r"[\w.-]*(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[_-]?key"
+    r"|access[_-]?key|auth)[\w.-]*"
+)
+_SECRET_ENDING = r"[A-Za-z0-9_]*(?:_KEY|_TOKEN|_PAT|PASSWORD|_SECRET|_PWD)"
+_HARMLESS = re.compile(
+    r"(?:max|min|num|n|new|pad|eos|bos|sep|cls|unk|mask|special)[_-]?tokens?|tokens?[_-]\w+"
+    r"|[\w-]*tokens|[\w.-]*tokeni[sz]\w*|[\w-]*_token_(?:id|idx|index|type\w*)|author\w*",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    rf"(?P<name>(?:--?)?(?:{_SECRET_NAME}|{_SECRET_ENDING}))(?P<sep>\s*[=:]\s*|\s+)"
+    r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"']+)",
+    re.IGNORECASE,
+)
+_URL_USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_URL_QUERY = re.compile(
+    r"(?<=[?&])((?:\w*(?:token|key|secret|signature|password|sig)\w*)=)[^&\s#]+", re.IGNORECASE
+)
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
+# what common services hand out, wherever it stands
+_TOKEN = re.compile(
+    r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
+    r"|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abpr]-[\w-]{10,}|AKIA[A-Z0-9]{16}"
+    r"|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+)"
+)
+_SECRET_OPTION = re.compile(rf"--?(?:{_SECRET_NAME}|{_SECRET_ENDING})", re.IGNORECASE)
+
+
+def settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that decide which GPUs are used and how memory is allocated."""
+    return _chosen(environ, _SETTINGS)
+
+
+def rank(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that place this process in a job of several."""
+    return _chosen(environ, _RANK)
+
+
+def masked_command(command: Sequence[str]) -> list[str]:
+    """The command line without what looks like a secret."""
+    words: list[str] = []
+    hide_next = False
+    for word in command:
+        if hide_next and not word.startswith("--"):
+            words.append(MASK)
+        else:
+            words.append(masked(word))
+        option = _SECRET_OPTION.fullmatch(word)
+        hide_next = option is not None and not _HARMLESS.fullmatch(word.lstrip("-"))
+    return words
+
+
+def masked(text: str) -> str:
+    """`text` without what looks like a secret, cut to a sensible length."""
+    text = _URL_QUERY.sub(rf"\g<1>{MASK}", _URL_USER.sub(MASK, text))
+    text = _TOKEN.sub(MASK, _BEARER.sub(rf"\g<1> {MASK}", text))
+    text = _NAMED.sub(_mask_named, text)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _mask_named(match: re.Match[str]) -> str:
+    name = match["name"]
+    if _HARMLESS.fullmatch(name.lstrip("-")):
+        return match[0]
+    if not match["sep"].strip() and not name.startswith("-"):
+        return match[0]  # two words of prose
+    return f"{name}{match['sep']}{MASK}"
+
+
+def _chosen(environ: Mapping[str, str], names: re.Pattern[str]) -> dict[str, str]:
+    return {
+        name: MASK if _secret(name) else masked(value)
+        for name, value in sorted(environ.items())
+        if names.fullmatch(name)
+    }
+
+
+def _secret(name: str) -> bool:
+    named = re.fullmatch(rf"{_SECRET_NAME}|{_SECRET_ENDING}", name, re.IGNORECASE)
+    return named is not None and not _HARMLESS.fullmatch(name)

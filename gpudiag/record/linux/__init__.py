@@ -1,0 +1,1 @@
+"""① Everything that needs Linux: exec, signals, the stream's terminal, and reading /proc."""

@@ -1,0 +1,28 @@
+"""① The two prctl(2) calls that the recorder needs (Linux)."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+_prctl: Callable[..., int] | None = None
+try:
+    import ctypes
+
+    _prctl = ctypes.CDLL(None, use_errno=True).prctl
+except (ImportError, OSError, AttributeError):
+    pass  # a Python without ctypes records all the same
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of the run's orphans, so that daemons stay in the tree."""
+    return _prctl is not None and _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def die_with_parent(number: signal.Signals) -> None:
+    """Have the kernel send `number` to this process when the thread that forked it ends."""
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)

@@ -1,0 +1,168 @@
+"""① `gpudiag record`, from the start of the command to the exit code that is passed on.
+
+Three threads: the main thread starts the command and then only waits and relays signals; the
+sampler measures; the writer writes. What goes wrong in the latter two never reaches the command.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpudiag.errors import UsageError
+from gpudiag.record.launch import Exit, Launcher, choose
+
+if TYPE_CHECKING:
+    from gpudiag.record.sampler import Sampler
+
+_LEAVE_S = 0.45  # the longest that the end of the recording may hold up the exit code
+_SET_UP_S = 2.0  # the same for a command that ends before its recording has begun
+_DEFAULT_NAME = "run.csv"
+
+
+class Options(NamedTuple):
+    """What is asked of a recording; `output` None is run.csv or the next free name."""
+
+    command: Sequence[str]
+    output: str | None = None
+    interval_s: float = 1.0
+    quiet: bool = False
+
+
+class Recording(NamedTuple):
+    """How a recording ended. `path` is None if nothing could be written."""
+
+    exit: Exit
+    path: Path | None
+    lines: list[str]
+    warnings: list[str]
+
+
+def record_and_leave(options: Options) -> int:
+    """Record and pass the exit code on; dies of the command's signal if there was one.
+
+    Raises StartError, UsageError.
+    """
+    launcher = choose()
+    recording = record(options, launcher)
+    lines = recording.warnings if options.quiet else [*recording.lines, *recording.warnings]
+    for line in lines:
+        print(f"gpudiag: {line}", file=sys.stderr)
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    return launcher.leave(recording.exit)
+
+
+def record(options: Options, launcher: Launcher | None = None) -> Recording:
+    """Run the command and record it until it ends. Raises StartError, UsageError."""
+    launcher = launcher or choose()
+    wanted = wanted_path(options.output)
+    obstacle = _obstacle(wanted)
+    if obstacle:
+        print(f"gpudiag: no recording will be written: {obstacle}", file=sys.stderr, flush=True)
+    started = launcher.start(options.command)
+    launcher.settle()
+    session = _Session(options, launcher, wanted, started)
+    thread = threading.Thread(target=session.run, name="sampler", daemon=True)
+    thread.start()
+    how = launcher.wait()
+    session.end(how)
+    thread.join(_LEAVE_S if session.ready else _SET_UP_S)
+    return session.result(how)
+
+
+def wanted_path(output: str | None) -> Path:
+    """Where the recording goes if that name is free. Raises UsageError on a file of another kind.
+
+    Only a mistake on the command line is refused here: what the disk does later is not.
+    """
+    path = Path(os.path.realpath(output or _DEFAULT_NAME))
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return path
+    if stat.S_ISDIR(mode):
+        raise UsageError(f"-o {output}: is a folder", "name a file in it")
+    if output is None:
+        return path
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"-o {output}: is no regular file", "name a file that does not exist yet")
+    with path.open("rb") as file:
+        head = file.read(13)
+    if head and head != b"# gpudiag run":
+        raise UsageError(
+            f"-o {output}: exists and is no recording of gpudiag",
+            "name another file, so that nothing of yours is overwritten",
+        )
+    return path
+
+
+def _obstacle(path: Path) -> str:
+    """Why nothing can be written there, as far as a look from outside tells; empty if nothing."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"the folder {folder} is not writable"
+    return ""
+
+
+class _Session:
+    """The recording beside the running command, in the sampler's thread."""
+
+    def __init__(self, options: Options, launcher: Launcher, wanted: Path, started: float) -> None:
+        self._options = options
+        self._launcher = launcher
+        self._wanted = wanted
+        self._started = started
+        self._sampler: Sampler | None = None
+        self._how: Exit | None = None
+        self._lock = threading.Lock()
+        self._failure = ""
+
+    def run(self) -> None:
+        """Set up and sample until the command has ended."""
+        try:
+            from gpudiag.record.setup import make_sampler
+
+            sampler = make_sampler(self._options, self._launcher, self._wanted, self._started)
+            with self._lock:
+                self._sampler = sampler
+                if self._how is not None:
+                    sampler.stop(self._how)
+            sampler.run()
+        except Exception as error:  # a fault of ours must not reach the command
+            self._failure = f"{type(error).__name__}: {error}"
+
+    @property
+    def ready(self) -> bool:
+        """Whether the recording has begun."""
+        return self._sampler is not None
+
+    def end(self, how: Exit) -> None:
+        """Tell the sampler that the command has ended."""
+        with self._lock:
+            self._how = how
+            if self._sampler is not None:
+                self._sampler.stop(how)
+
+    def result(self, how: Exit) -> Recording:
+        """What to tell the user."""
+        from gpudiag.record.summary import summary, warnings
+
+        sampler = self._sampler
+        if sampler is None:
+            reason = self._failure or "the command ended before the recording began"
+            return Recording(how, None, [], [f"nothing was recorded: {reason}"])
+        moved = self._wanted if sampler.writer.path != self._wanted else None
+        return Recording(
+            how,
+            sampler.writer.path,
+            summary(sampler.figures()),
+            warnings(sampler.figures(), moved, self._failure),
+        )

@@ -1,0 +1,172 @@
+"""① The sampling loop: one row a tick, paced by the GPU stream.
+
+It runs in a thread of its own and waits on one inbox: what helpers printed, and the word that the
+command has ended.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from array import array
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from gpudiag.record.cgroup import Cgroup
+from gpudiag.record.figures import Figures, max_rss_mib
+from gpudiag.record.gpus import Gpus, Readings
+from gpudiag.record.host import HostSampler
+from gpudiag.record.launch import Exit, Helper, Launcher
+from gpudiag.record.processes import Processes
+from gpudiag.timeline.writer import Writer
+
+_SHORTEST_SHARE = 0.3  # of an interval: over less, rates would be noise
+_WRITE_S = 0.25
+_HELPERS_S = 0.3
+
+
+class Sampler:
+    """Made and run in one thread; `stop` and `figures` may be called from another."""
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        writer: Writer,
+        interval_s: float,
+        started: float,
+        cores: Collection[int],
+        cgroup: Cgroup | None,
+    ) -> None:
+        self.writer = writer
+        self._launcher = launcher
+        self._interval = interval_s
+        self._started = started
+        self._cgroup = cgroup
+        self._inbox: queue.SimpleQueue[tuple[str, int, float, bytes] | Exit] = queue.SimpleQueue()
+        self._host = HostSampler(cores)
+        self._processes = Processes(launcher, self._tell)
+        self._last = time.monotonic()
+        self._told_changes = -1
+        self._last_t = 0.0
+        self._samples = 0
+        self._ended: Exit | None = None
+        self._duration = 0.0
+        self._skews = array("d")
+        self._intervals = array("d")
+        self._sums: dict[str, tuple[float, int]] = {}
+        self._gpus = Gpus(interval_s, time.monotonic(), self._spawn, self._tell)
+
+    def stop(self, how: Exit) -> None:
+        """The command has ended: finish the recording."""
+        self._inbox.put(how)
+
+    def run(self) -> None:
+        """Sample until `stop`."""
+        while self._ended is None:
+            now = time.monotonic()
+            self._gpus.check(now)
+            self._tell_changes()
+            self._tick_if_due(time.monotonic())
+            wait = self._gpus.deadline(time.monotonic()) - time.monotonic()
+            try:
+                self._take(self._inbox.get(timeout=max(wait, 0.0)))
+                while True:  # all that came in one lump is seen before a row is written
+                    self._take(self._inbox.get_nowait())
+            except queue.Empty:
+                continue
+        self._finish()
+
+    def figures(self) -> Figures:
+        """How the recording went, for the end line and the summary."""
+        return Figures(
+            path=self.writer.path,
+            exit=self._ended,
+            duration_s=self._duration or time.monotonic() - self._started,
+            samples=self._samples,
+            util_mean_pct={
+                name: total / count for name, (total, count) in sorted(self._sums.items()) if count
+            },
+            gpu_source=self._gpus.source,
+            gpu_rows_lost=self._gpus.rows_lost,
+            rows_lost=self.writer.lost_rows,
+            trouble=self.writer.trouble,
+            cpu_s=time.process_time(),
+            max_rss_mib=max_rss_mib(),
+            skews_s=self._skews,
+            intervals_s=self._intervals,
+        )
+
+    def _take(self, message: tuple[str, int, float, bytes] | Exit) -> None:
+        if isinstance(message, Exit):
+            self._ended = message
+            self._duration = time.monotonic() - self._started
+            return
+        self._gpus.receive(*message)
+
+    def _tick_if_due(self, now: float) -> None:
+        readings = self._gpus.take(now)
+        if readings is not None or self._gpus.pacemaker.timer_due(now):
+            self._tick(readings)
+
+    def _tick(self, readings: Readings | None, with_processes: bool = True) -> None:
+        now = time.monotonic()
+        elapsed = now - self._last
+        row: dict[str, float | int | None] = {}
+        if elapsed >= _SHORTEST_SHARE * self._interval:
+            self._last = now
+            if elapsed > max(2.5 * self._interval, self._interval + 1.0):
+                self._tell("gap", f"nothing was sampled for {elapsed:.1f} s", {"seconds": elapsed})
+            row |= self._host.sample(elapsed)
+            if with_processes:
+                row |= self._processes.sample(now)
+            if self._cgroup is not None:
+                row |= self._cgroup.sample(elapsed)
+            self._intervals.append(elapsed)
+        end = time.monotonic()
+        if readings is not None:
+            row |= readings.cells
+            row["gpu_batch_s"] = readings.last - readings.first
+            if self._last == now:
+                row["skew_s"] = end - readings.last
+                self._skews.append(end - readings.last)
+            self._add_up(readings)
+        elif not row:
+            return
+        # the file has milliseconds, and its reader wants every time once
+        self._last_t = max(round(end - self._started, 3), round(self._last_t + 0.001, 3))
+        self.writer.row({"t_s": self._last_t, **row})
+        self._samples += 1
+
+    def _add_up(self, readings: Readings) -> None:
+        for name, value in readings.cells.items():
+            if name.endswith("_util_pct") and "mem" not in name and value is not None:
+                total, count = self._sums.get(name, (0.0, 0))
+                self._sums[name] = (total + value, count + 1)
+
+    def _tell(self, kind: str, text: str, data: dict[str, Any]) -> None:
+        self.writer.event(time.monotonic() - self._started, kind, text, data)
+
+    def _tell_changes(self) -> None:
+        if self._gpus.changes != self._told_changes:
+            self._told_changes = self._gpus.changes
+            self.writer.restart({"gpus": self._gpus.facts, "gpu_source": self._gpus.source})
+
+    def _spawn(self, argv: Sequence[str], purpose: str, generation: int) -> Helper:
+        def received(arrived: float, data: bytes) -> None:
+            self._inbox.put((purpose, generation, arrived, data))
+
+        return self._launcher.helper(argv, received)
+
+    def _finish(self) -> None:
+        helpers = self._gpus.stop()
+        deadline = time.monotonic() + _HELPERS_S
+        self._tick(self._gpus.take(time.monotonic()), with_processes=False)
+        self._tell_changes()
+        assert self._ended is not None
+        self.writer.close(self.figures().end_facts(), _WRITE_S)
+        while helpers and time.monotonic() < deadline:
+            helpers = [helper for helper in helpers if helper.exit_code() is None]
+            if helpers:
+                time.sleep(0.005)
+        for helper in helpers:
+            helper.kill()

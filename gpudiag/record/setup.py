@@ -1,0 +1,76 @@
+"""① Build a recording: the facts of its start line, its file, its samplers."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+import warnings
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpudiag import __version__
+from gpudiag.record import environment, host
+from gpudiag.record.cgroup import Cgroup
+from gpudiag.record.launch import Launcher
+from gpudiag.record.sampler import Sampler
+from gpudiag.timeline.columns import COLUMNS
+from gpudiag.timeline.writer import RunFile, Writer
+
+if TYPE_CHECKING:
+    from gpudiag.record.recorder import Options
+
+
+def make_sampler(options: Options, launcher: Launcher, wanted: Path, started: float) -> Sampler:
+    """The sampler of a run that has just been started. Raises OSError if no file can be made."""
+    warnings.simplefilter("ignore")  # libraries must not write to the command's terminal
+    cores = host.usable_cores(launcher.pid)
+    cgroup = Cgroup.of(launcher.pid)
+    facts = start_facts(options, started, cores, cgroup)
+    columns = [c.name for c in COLUMNS if c.scope not in ("gpu", "rank")]
+    writer = Writer(new_file(wanted, facts, columns))
+    return Sampler(launcher, writer, options.interval_s, started, cores, cgroup)
+
+
+def new_file(wanted: Path, facts: dict[str, Any], columns: list[str]) -> RunFile:
+    """The recording under the wanted name, or the next free one (run-2.csv, run-3.csv, …)."""
+    if wanted.exists() and wanted.stat().st_size == 0:
+        wanted.unlink()  # made for us, by mktemp for instance
+    for number in itertools.count(1):
+        name = wanted.name if number == 1 else f"{wanted.stem}-{number}{wanted.suffix}"
+        try:
+            return RunFile(wanted.with_name(name), facts, columns)
+        except FileExistsError:
+            continue
+    raise AssertionError
+
+
+def start_facts(
+    options: Options, started: float, cores: list[int], cgroup: Cgroup | None
+) -> dict[str, Any]:
+    """The start line (docs/format.md), before anything is known about GPUs."""
+    begun = datetime.now().astimezone() - timedelta(seconds=time.monotonic() - started)
+    limits = cgroup.limits() if cgroup else None
+    quota = limits["cpu_quota_cores"] if limits else None
+    effective = float(len(cores)) if quota is None else min(float(len(cores)), quota)
+    return {
+        "time": begun.isoformat(timespec="milliseconds"),
+        "gpudiag": __version__,
+        "command": environment.masked_command(options.command),
+        "cwd": str(Path.cwd()),
+        "interval_s": options.interval_s,
+        "gpus": [],
+        "gpu_source": {
+            "tool": "nvidia-smi",
+            "status": "failed",
+            "text": "the recording ended before nvidia-smi was asked",
+        },
+        "host": {
+            **host.facts(cores),
+            "effective_cores": round(effective, 2),
+            "cgroup": limits,
+        },
+        "env": environment.settings(os.environ),
+        "rank": environment.rank(os.environ),
+    }
