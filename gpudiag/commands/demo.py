@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -56,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
         )
     print(f"Scenario {chosen.name}: {chosen.shows}.")
     print(f"The GPU is simulated; processes, CPU and file reads are real. Recording {seconds:g} s.")
-    sys.stdout.flush()
     with tempfile.TemporaryDirectory(prefix="gpudiag-demo-") as folder:
         code = _record(Path(folder), chosen.name, seconds, len(chosen.gpu_share), recording)
     if code:
@@ -135,7 +135,9 @@ def _record(folder: Path, scenario: str, seconds: float, gpus: int, recording: P
 
 
 def _gpudiag(*arguments: str, environment: dict[str, str] | None = None) -> int:
-    """Run a gpudiag command as a user would; on Ctrl-C it ends first, and this one after it."""
+    """Show and run a gpudiag command; on Ctrl-C it ends first, and this one after it."""
+    shown = ["python" if word == sys.executable else word for word in arguments]
+    print(f"\n$ gpudiag {shlex.join(shown)}", flush=True)
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         done = subprocess.run([sys.executable, "-m", "gpudiag", *arguments], env=environment)
