@@ -26,6 +26,7 @@ Kind = Literal["figure", "series", "condition", "series condition"]
 MAX_LENGTH = 2000
 MAX_DEPTH = 40
 _ALLOWED = re.compile(r"[A-Za-z0-9_ .,+\-*/<>=()\t\r\n]*", re.ASCII)
+_ONLY = "only figures, names, + - * /, comparisons, and, or, and functions have a meaning here"
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",

@@ -26,6 +26,9 @@ from gpudiag.timeline.columns import parse_name
 
 MAX_FILES = 300
 MAX_BYTES = 128 * 1024
+MAX_DOTS = 200  # in a line: tomllib needs minutes for a key of thousands of parts
+MAX_SERIES = 200
+MAX_CELLS = 2_000_000  # of a test: series times samples
 _SAID = 3  # mistakes that the one line of the error holds
 
 
@@ -94,6 +97,8 @@ def _read(path: Path, symbols: Mapping[str, Symbol]) -> tuple[Rule | None, list[
             return None, [_mistake(path, f"larger than {MAX_BYTES // 1024} KiB")]
         with path.open("rb") as file:
             text = file.read(MAX_BYTES).decode("utf-8")
+        if any(line.count(".") > MAX_DOTS for line in text.splitlines()):
+            return None, [_mistake(path, f"more than {MAX_DOTS} dots in one line")]
         table: dict[str, Any] = tomllib.loads(text)
     except OSError as error:
         return None, [_mistake(path, f"cannot be read: {error.strerror or 'an error'}")]
@@ -114,6 +119,9 @@ def _read(path: Path, symbols: Mapping[str, Symbol]) -> tuple[Rule | None, list[
 
 def _check_test(number: int, test: RuleTest, causes: set[str], mistakes: Mistakes) -> None:
     lengths = {}
+    if not 1 <= len(test.series) <= MAX_SERIES:
+        mistakes.add(("test", number, "series"), f"must be from 1 to {MAX_SERIES} series")
+        return
     for name, text in test.series.items():
         key = ("test", number, "series", name)
         in_file = f"gpu0_{name[4:]}" if name.startswith("gpu_") else name
@@ -129,8 +137,8 @@ def _check_test(number: int, test: RuleTest, causes: set[str], mistakes: Mistake
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} {length}" for name, length in lengths.items())
         mistakes.add(("test", number, "series"), f"not all of one length: {said}")
-    if not test.series:
-        mistakes.add(("test", number, "series"), "no series")
+    if sum(lengths.values()) > MAX_CELLS:
+        mistakes.add(("test", number, "series"), f"more than {MAX_CELLS} samples in all")
     for name in test.holds:
         if name not in causes:
             mistakes.add(("test", number, "holds"), f"no cause is named {name!r}")

@@ -36,6 +36,7 @@ def parse_series(text: str) -> Array:
     if len(text) > MAX_LENGTH:
         raise SeriesError(f"longer than {MAX_LENGTH} characters", MAX_LENGTH + 1)
     groups: list[list[Array]] = [[]]
+    sizes = [0]
     position = 0
     while position < len(text.rstrip()):
         token = _TOKEN.match(text, position)
@@ -48,18 +49,21 @@ def parse_series(text: str) -> Array:
             if len(groups) > MAX_DEPTH:
                 raise SeriesError(f"groups more than {MAX_DEPTH} deep", column)
             groups.append([])
+            sizes.append(0)
             continue
         if token["close"]:
             if len(groups) == 1:
                 raise SeriesError("a ')' too many", column)
             samples = _joined(groups.pop())
+            sizes.pop()
             _limit(samples.size * times, column)
             made = np.tile(samples, times)
         else:
             _limit(times, column)
             made = _samples(token, times)
         groups[-1].append(made)
-        _limit(sum(part.size for part in groups[-1]), column)
+        sizes[-1] += made.size
+        _limit(sizes[-1], column)
     if len(groups) > 1:
         raise SeriesError("a '(' is never closed", len(text) + 1)
     samples = _joined(groups[0])
