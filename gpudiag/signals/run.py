@@ -110,3 +110,37 @@ def torch_expandable_segments(signals: SignalSet, gpu: int | None) -> float | Mi
         str(env.get(name, "")) for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
     )
     return float("expandable_segments:true" in set_to.replace(" ", "").lower())
+
+
+_LAUNCHERS = (
+    "torchrun",
+    "torch.distributed",
+    "accelerate",
+    "deepspeed",
+    "horovodrun",
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "paddle.distributed",
+    "fleetrun",
+)
+ONE_PROCESS_CPU = 150.0  # every further rank that waits for its GPU spins on a core of its own
+
+
+@signal(
+    "single_process", "figure", "0 or 1", "run",
+    "1 if one training process seems to drive all working GPUs: no launcher stands in the command, "
+    "no other process of the run uses half a core, and the training process uses less than one "
+    "and a half (a further rank would spin on a core of its own). 0 if a launcher started several.",
+)  # fmt: skip
+def single_process(signals: SignalSet, gpu: int | None) -> float | Missing:
+    if len(signals.used.working) < 2:
+        return Missing("fewer than two GPUs of the run worked")
+    command = signals.timeline.start.get("command") or []
+    launched = any(word in str(part) for part in command for word in _LAUNCHERS)
+    ranks = signals.figure("ranks")
+    if launched or (not isinstance(ranks, Missing) and ranks > 1):
+        return 0.0
+    if signals.need("main_cpu") < ONE_PROCESS_CPU and signals.need("others_cpu") < 50:
+        return 1.0
+    return Missing("how many training processes drive the GPUs cannot be told")

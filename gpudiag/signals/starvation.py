@@ -14,8 +14,6 @@ import numpy as np
 
 from gpudiag.signals.activity import GROSS_S, GROSS_SAMPLES, median_stall, need_length
 from gpudiag.signals.base import Missing, signal
-from gpudiag.signals.compute import Absent
-from gpudiag.signals.workers import need_workers
 
 if TYPE_CHECKING:
     from gpudiag.signals.compute import SignalSet
@@ -250,16 +248,31 @@ def needed_workers(signals: SignalSet, gpu: int | None) -> float | Missing:
 @signal(
     "recommended_workers", "figure", "", "run",
     "needed_workers, but no more than there are cores for: the present workers plus the idle "
-    "cores divided by what a worker uses (per rank). Missing if there is no core for another.",
+    "cores (with no workers also X, the core that the training process gives back), divided by "
+    "what a worker uses, per rank, rounded. Missing if there is no core for another.",
 )  # fmt: skip
 def recommended_workers(signals: SignalSet, gpu: int | None) -> float | Missing:
     needed, processes = signals.need("needed_workers"), signals.need("ranks")
-    count, idle = signals.need("workers_count"), signals.need("idle_cores")
+    count, free = signals.need("workers_count"), signals.need("idle_cores")
     each = 1.0
     if count >= 1:
-        each = max(signals.need("workers_cores") / need_workers(signals), 0.05)
-    most = math.floor((count + idle / each) / processes + 1e-9)
+        each = max(signals.need("workers_cores") / count, 0.05)
+    else:
+        free += max(signals.need("main_busy_while_gpu_idle"), 0.0)
+    most = math.floor((count + free / each) / processes + 0.5)
     best = min(needed, most)
     if best <= count / processes:
-        raise Absent(Missing("no core is free for another worker"))
+        return Missing("no core is free for another worker")
     return float(best)
+
+
+@signal(
+    "loads_from_memory", "figure", "0 or 1", "run",
+    "Whether the training process prepares data that it holds in memory. Always missing: it cannot "
+    "be told from outside, so that a cause which depends on it can be neither held nor ruled out.",
+)  # fmt: skip
+def loads_from_memory(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return Missing(
+        "whether the training process prepares data from memory or launches work cannot be seen "
+        "from outside; py-spy top --pid <pid> shows it"
+    )
