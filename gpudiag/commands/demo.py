@@ -135,12 +135,16 @@ def _record(folder: Path, scenario: str, seconds: float, gpus: int, recording: P
 
 
 def _gpudiag(*arguments: str, environment: dict[str, str] | None = None) -> int:
-    """Show and run a gpudiag command; on Ctrl-C it ends first, and this one after it."""
+    """Show and run a gpudiag command; it ends first, on Ctrl-C and on a signal to this process."""
     shown = ["python" if word == sys.executable else word for word in arguments]
     print(f"\n$ gpudiag {shlex.join(shown)}", flush=True)
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None)}  # the group has it
+    process = subprocess.Popen([sys.executable, "-m", "gpudiag", *arguments], env=environment)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        before[number] = signal.signal(number, lambda told, _: process.send_signal(told))
     try:
-        done = subprocess.run([sys.executable, "-m", "gpudiag", *arguments], env=environment)
+        code = process.wait()
     finally:
-        signal.signal(signal.SIGINT, before)
-    return done.returncode if done.returncode >= 0 else 128 - done.returncode
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from gpudiag.demo.dataset import FileDataset
-from gpudiag.demo.device import SIM_DIR, EmulatedGPU
+from gpudiag.demo.device import SIM_DIR, EmulatedGPU, EmulatedOutOfMemoryError
 from gpudiag.demo.loader import Loader
 from gpudiag.demo.scenarios import BATCH, DEFAULT, SCENARIOS, DemoScenario
 
@@ -86,8 +86,15 @@ def main(argv: list[str] | None = None) -> int:
     asked = parser.parse_args(argv)
     scenario = SCENARIOS[asked.scenario]
     seconds = asked.seconds if asked.seconds is not None else scenario.seconds
-    with tempfile.TemporaryDirectory(prefix="gpudiag-demo-data-") as data:
-        steps = train(scenario, seconds, Path(os.environ[SIM_DIR]), Path(data))
+    try:
+        with tempfile.TemporaryDirectory(prefix="gpudiag-demo-data-") as data:
+            steps = train(scenario, seconds, Path(os.environ[SIM_DIR]), Path(data))
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        return 130
+    except EmulatedOutOfMemoryError as error:
+        print(f"out of memory: {error}", flush=True)
+        return 1
     print(f"done: {steps} steps", flush=True)
     return 0
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from gpudiag.cli import main
@@ -58,3 +62,52 @@ def test_a_real_gpu_is_noticed(smi: Simulated, monkeypatch: pytest.MonkeyPatch) 
     assert demo._real_gpu() == ""
     monkeypatch.setenv("PATH", "/nonexistent")
     assert demo._real_gpu() == ""
+
+
+def test_a_short_demo_writes_both_files_and_can_be_repeated(tmp_path: Path) -> None:
+    """GIVEN an empty folder WHEN the demo runs for a moment, twice THEN a recording of the
+    simulated GPU, a page, a last line that names it, and no file besides."""
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "gpudiag", "demo", "--seconds", "3", "-o", str(tmp_path)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "The GPU is simulated" in done.stdout
+        assert "run.html" in (done.stdout + done.stderr).splitlines()[-1]
+    recorded = (tmp_path / "run.csv").read_text()
+    assert recorded.startswith("# gpudiag run, format 1\n")
+    assert "Simulated GPU (gpudiag demo)" in recorded
+    assert "\n# end " in recorded
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.csv", "run.html"]
+
+
+def test_a_training_that_fails_passes_its_exit_code_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN a program that ends with 3 WHEN recorded by the demo THEN 3, and no report."""
+    monkeypatch.setattr(demo, "_record", lambda *_: 3)
+    monkeypatch.setattr(demo, "_real_gpu", lambda: "")
+    assert main(["demo", "-o", str(tmp_path), "--seconds", "1"]) == 3
+    assert not (tmp_path / "run.html").exists()
+
+
+def test_a_terminated_demo_leaves_nothing_behind(tmp_path: Path) -> None:
+    """GIVEN a demo that records WHEN it gets SIGTERM THEN recorder and training end before it."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gpudiag", "demo", "-o", str(tmp_path)],
+        env={**os.environ, "TMPDIR": str(scratch)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not list(scratch.glob("gpudiag-demo-*/state/gpu0.*")):
+        assert process.poll() is None
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.terminate()
+    assert process.wait(timeout=60) == 143
+    assert psutil.wait_procs(family, timeout=30)[1] == []
+    assert list(scratch.iterdir()) == []

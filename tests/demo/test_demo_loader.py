@@ -104,3 +104,14 @@ def busy_ns(folder: Path, index: int) -> int:
 
     (path,) = folder.glob(f"gpu{index}.*")
     return memoryview(path.read_bytes()).cast("q")[W_BUSY_NS]
+
+
+def test_a_leak_ends_out_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """GIVEN a leak larger than the card WHEN trained THEN one line and exit code 1."""
+    greedy = SCENARIOS[DEFAULT]._replace(leak_mib=20000, cpu_ms=1, step_ms=0.1)
+    monkeypatch.setitem(SCENARIOS, DEFAULT, greedy)
+    monkeypatch.setenv("GPUDIAG_SIM_DIR", str(tmp_path))
+    assert main(["--seconds", "5"]) == 1
+    assert capsys.readouterr().out.startswith("out of memory: emulated GPU 0: 20 MiB asked for")
