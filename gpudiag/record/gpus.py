@@ -211,4 +211,4 @@ class Gpus:
             numbers[index] = self._numbers[uuid]
         self.facts.sort(key=lambda gpu: int(gpu["index"]))
         self._number_of = numbers
-        self.pacemaker.expected = len(numbers)
+        self.pacemaker.expect(len(numbers))

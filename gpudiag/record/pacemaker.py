@@ -25,10 +25,10 @@ class Batch(NamedTuple):
 
 
 class Pacemaker:
-    """Times are monotonic seconds; `expected` is the number of GPUs once it is known."""
+    """Times are monotonic seconds."""
 
     def __init__(self, interval_s: float, now: float) -> None:
-        self.expected: int | None = None
+        self._expected: int | None = None
         self.lost_rows = 0
         self._interval = interval_s
         self._rows: dict[int, GpuRow] = {}
@@ -38,10 +38,16 @@ class Pacemaker:
     def add(self, row: GpuRow) -> None:
         """Take a reading; the batch it completes, if any, waits for `take`."""
         if row.gpu in self._rows or (self._rows and row.gpu < max(self._rows)):
-            self.expected = len(self._rows)
+            self._expected = len(self._rows)
             self._close()
         self._rows[row.gpu] = row
-        if self.expected is not None and len(self._rows) >= self.expected:
+        if self._expected is not None and len(self._rows) >= self._expected:
+            self._close()
+
+    def expect(self, count: int) -> None:
+        """A batch is complete with so many GPUs."""
+        self._expected = count
+        if len(self._rows) >= count:
             self._close()
 
     def flush(self) -> None:
@@ -51,10 +57,10 @@ class Pacemaker:
 
     def take(self, now: float) -> Batch | None:
         """The newest complete batch, if one is waiting; it is given out once."""
-        if self._rows and self.expected is None:
+        if self._rows and self._expected is None:
             last = max(row.arrived for row in self._rows.values())
             if now - last >= _QUIET_S:
-                self.expected = len(self._rows)
+                self._expected = len(self._rows)
                 self._close()
         batch, self._ready = self._ready, None
         if batch is not None:
@@ -70,7 +76,7 @@ class Pacemaker:
 
     def deadline(self, now: float) -> float:
         """When to look again at the latest."""
-        if self._rows and self.expected is None:
+        if self._rows and self._expected is None:
             return min(self._timer, now + _QUIET_S)
         return self._timer
 

@@ -1,16 +1,182 @@
-"""① The run's processes. Nothing is sampled yet: see the commit that adds the tree."""
+"""① The run's processes as columns: training process, data-loader workers, everything else."""
 
 from __future__ import annotations
 
+import os
+import statistics
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+from gpudiag.record import frameworks, roles
+from gpudiag.record.launch import Launcher
+from gpudiag.record.reading import process_reader
+from gpudiag.record.roles import Facts, Roles
+from gpudiag.record.tree import Member, Tree
+
+MIB = 1024.0 * 1024.0
+_RANK_VARIABLES = ("RANK", "PADDLE_TRAINER_ID", "LOCAL_RANK", "SLURM_PROCID")
+_SHOWN = {
+    "pytorch": "PyTorch",
+    "paddle": "PaddlePaddle",
+    "tensorflow": "TensorFlow",
+    "jax": "JAX",
+    "lightning": "Lightning",
+    "transformers": "Transformers",
+}
+_Key = tuple[int, float]
+Columns = dict[str, float | int | None]
 
 
 class Processes:
-    """The columns of scope `tree`."""
+    """The columns of scope `tree`; frameworks are told as events."""
 
-    def __init__(self, launcher: Any, tell: Any) -> None:
-        """No process is looked at."""
+    def __init__(
+        self, launcher: Launcher, tell: Callable[[str, str, dict[str, Any]], None], now: float
+    ) -> None:
+        self._reader = process_reader()
+        self._tree = Tree(self._reader, os.getpid(), launcher.own_pids, now)
+        self._tell = tell
+        self._roles: Roles = roles.NONE
+        self._ranks: dict[_Key, int | None] = {}
+        self._looks = frameworks.Looks()
+        self._users: set[_Key] = set()
+        self._frameworks: set[str] = set()
+        self._workers: set[_Key] = set()
+        self._switches: dict[_Key, int] = {}
+        self._thread_cpu: dict[int, float] = {}
+        self._threads_of: _Key | None = None
+        self._last = now
 
-    def sample(self, now: float) -> dict[str, float | int | None]:
-        """No figure is made up for what is not measured."""
-        return {}
+    def sample(self, now: float) -> Columns:
+        """What the run did since the last sample."""
+        self._tree.update(now)
+        elapsed, self._last = now - self._last, now
+        alive = {pid: m for pid, m in self._tree.members.items() if m.reading.state not in "ZX"}
+        keys = {member.key for member in alive.values()}
+        self._forget(keys)
+        self._look_for_frameworks(alive.values())
+        self._roles = roles.assign({p: self._facts(m) for p, m in alive.items()}, self._roles)
+        workers = [alive[pid] for pid in self._roles.workers]
+        main = alive[self._roles.main] if self._roles.main is not None else None
+        others = [m for pid, m in alive.items() if pid not in self._roles.workers and m is not main]
+        return {
+            **self._main_columns(main, elapsed),
+            **self._worker_columns(workers, elapsed),
+            "others": len(others),
+            "others_cpu_pct": _sum(member.rates.cpu_pct for member in others),
+            "others_rss_mib": sum(member.reading.rss_bytes for member in others) / MIB,
+            "tree_disk_read_mib_s": _mib_s(member.rates.disk_read for member in alive.values()),
+            "tree_disk_write_mib_s": _mib_s(member.rates.disk_written for member in alive.values()),
+            "tree_write_mib_s": _mib_s(member.rates.written for member in alive.values()),
+        }
+
+    def _main_columns(self, main: Member | None, elapsed: float) -> Columns:
+        if main is None:
+            return {}
+        return {
+            "main_cpu_pct": main.rates.cpu_pct,
+            "main_thread_cpu_pct": self._busiest_thread(main, elapsed),
+            "main_threads": main.reading.threads,
+            "main_rss_mib": main.reading.rss_bytes / MIB,
+            "main_read_mib_s": _mib_s([main.rates.read]),
+            "main_write_mib_s": _mib_s([main.rates.written]),
+        }
+
+    def _worker_columns(self, workers: Sequence[Member], elapsed: float) -> Columns:
+        keys = {member.key for member in workers}
+        columns: Columns = {
+            "workers": len(workers),
+            "workers_new": len(keys - self._workers),
+            "workers_gone": len(self._workers - keys),
+        }
+        self._workers = keys
+        switches = self._switch_rate(workers, elapsed)
+        if not workers:
+            return columns
+        states = [member.reading.state for member in workers]
+        columns |= {
+            "workers_running": states.count("R"),
+            "workers_sleeping": states.count("S") + states.count("I"),
+            "workers_blocked": states.count("D"),
+            "workers_rss_mib": sum(member.reading.rss_bytes for member in workers) / MIB,
+            "workers_read_mib_s": _mib_s(member.rates.read for member in workers),
+            "workers_switches_per_s": switches,
+        }
+        cpu = [m.rates.cpu_pct for m in workers if m.rates.cpu_pct is not None]
+        if cpu:
+            columns |= {
+                "workers_cpu_pct": sum(cpu),
+                "workers_cpu_min_pct": min(cpu),
+                "workers_cpu_median_pct": statistics.median(cpu),
+                "workers_cpu_max_pct": max(cpu),
+            }
+        return columns
+
+    def _busiest_thread(self, main: Member, elapsed: float) -> float | None:
+        if main.reading.threads == 1:
+            self._threads_of = None
+            return main.rates.cpu_pct
+        before, known = self._thread_cpu, self._threads_of == main.key
+        self._thread_cpu = self._reader.thread_cpu_s(main.pid)
+        self._threads_of = main.key
+        if not known or elapsed <= 0:
+            return None
+        spent = [cpu - before.get(thread, 0.0) for thread, cpu in self._thread_cpu.items()]
+        return 100 * max(spent, default=0.0) / elapsed
+
+    def _switch_rate(self, workers: Sequence[Member], elapsed: float) -> float | None:
+        before = self._switches
+        counts = {m.key: self._reader.voluntary_switches(m.pid) for m in workers}
+        self._switches = {key: count for key, count in counts.items() if count is not None}
+        known = [key for key in self._switches if key in before]
+        if not known or elapsed <= 0:
+            return None
+        return sum(self._switches[key] - before[key] for key in known) / elapsed
+
+    def _facts(self, member: Member) -> Facts:
+        reading = member.reading
+        return Facts(
+            pid=member.pid,
+            parent=reading.parent,
+            name=reading.name,
+            command=member.command,
+            age_s=member.age_s,
+            cpu_s=reading.cpu_s,
+            framework=member.key in self._users,
+            rank=self._rank(member),
+        )
+
+    def _rank(self, member: Member) -> int | None:
+        if member.key not in self._ranks:
+            texts = (self._reader.variable(member.pid, name) for name in _RANK_VARIABLES)
+            text = next((text for text in texts if text and text.isdigit()), None)
+            self._ranks[member.key] = None if text is None else int(text)
+        return self._ranks[member.key]
+
+    def _look_for_frameworks(self, members: Iterable[Member]) -> None:
+        for member in members:
+            if member.pid in self._roles.workers or not self._looks.due(member.key, member.age_s):
+                continue
+            loaded = set(frameworks.loaded(self._reader.loaded(member.pid)))
+            if loaded:
+                self._users.add(member.key)
+            for name in sorted((loaded | set(frameworks.named(member.command))) - self._frameworks):
+                self._frameworks.add(name)
+                text = f"{_SHOWN[name]} seen in process {member.pid}"
+                self._tell("framework", text, {"name": name, "pid": member.pid})
+
+    def _forget(self, alive: set[_Key]) -> None:
+        self._looks.keep(alive)
+        self._users &= alive
+        for gone in self._ranks.keys() - alive:
+            del self._ranks[gone]
+
+
+def _sum(values: Iterable[float | None]) -> float:
+    return sum(value for value in values if value is not None)
+
+
+def _mib_s(rates: Iterable[float | None]) -> float | None:
+    """The sum in MiB/s, or None if not one of them is known."""
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) / MIB if known else None

@@ -44,7 +44,7 @@ class Sampler:
         self._cgroup = cgroup
         self._inbox: queue.SimpleQueue[tuple[str, int, float, bytes] | Exit] = queue.SimpleQueue()
         self._host = HostSampler(cores)
-        self._processes = Processes(launcher, self._tell)
+        self._processes = Processes(launcher, self._tell, started)
         self._last = time.monotonic()
         self._told_changes = -1
         self._last_t = 0.0

@@ -5,7 +5,7 @@ group, session and control group with all signals blocked: a signal that is pend
 was sent to everybody, so the command has it already and must not get it twice.
 """
 
-# ruff: noqa: PTH (pathlib takes longer to load than the command may wait)
+# ruff: noqa: PTH119  pathlib takes longer to load than the start may wait
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ that arrives in between must not be lost), and posix_spawn would leave two inter
 in the command.
 """
 
-# ruff: noqa: PTH (pathlib takes longer to load than the command may wait)
+# ruff: noqa: PTH112, PTH118, PTH208  pathlib takes longer to load than the start may wait
 
 from __future__ import annotations
 

@@ -1,0 +1,116 @@
+"""① Read processes from /proc (Linux).
+
+psutil reads the same files, but through several objects and regular expressions a process: five
+to ten times the CPU for a run of a hundred processes (docs/recording.md has the measurement).
+"""
+
+# ruff: noqa: PTH208  os.listdir costs a third of Path.iterdir, on every tick
+
+from __future__ import annotations
+
+import os
+import time
+
+from gpudiag.record.reading import Io, Reading
+
+_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_SMALL, _LARGE = 4096, 1 << 20
+
+
+class ProcFs:
+    """See reading.ProcessReader."""
+
+    def __init__(self, root: str = "/proc") -> None:
+        self._root = root
+
+    def pids(self) -> set[int]:
+        return {int(name) for name in os.listdir(self._root) if name.isdigit()}
+
+    def reading(self, pid: int) -> Reading | None:
+        stat = self._read(f"{pid}/stat", _SMALL)
+        end = stat.rfind(b")")  # the name may hold anything, brackets included
+        fields = stat[end + 2 :].split(b" ", 23)
+        if len(fields) < 23:
+            return None
+        return Reading(
+            parent=int(fields[1]),
+            started=int(fields[19]) * _TICK_S,
+            name=stat[stat.index(b"(") + 1 : end].decode("utf-8", "replace"),
+            state=fields[0].decode("ascii", "replace"),
+            cpu_s=(int(fields[11]) + int(fields[12])) * _TICK_S,
+            threads=int(fields[17]),
+            rss_bytes=int(fields[21]) * _PAGE,
+        )
+
+    def io(self, pid: int) -> Io | None:
+        fields = dict(
+            line.split(b": ", 1) for line in self._read(f"{pid}/io", _SMALL).splitlines() if line
+        )
+        try:
+            return Io(
+                int(fields[b"rchar"]),
+                int(fields[b"wchar"]),
+                int(fields[b"read_bytes"]),
+                int(fields[b"write_bytes"]),
+            )
+        except (KeyError, ValueError):
+            return None
+
+    def voluntary_switches(self, pid: int) -> int | None:
+        text = self._read(f"{pid}/status", _SMALL)
+        at = text.find(b"\nvoluntary_ctxt_switches:")
+        if at < 0:
+            return None
+        return int(text[at + 25 :].split(b"\n", 1)[0])
+
+    def thread_cpu_s(self, pid: int) -> dict[int, float]:
+        spent = {}
+        try:
+            threads = os.listdir(f"{self._root}/{pid}/task")
+        except OSError:
+            return {}
+        for thread in threads:
+            stat = self._read(f"{pid}/task/{thread}/stat", _SMALL)
+            fields = stat[stat.rfind(b")") + 2 :].split(b" ", 14)
+            if len(fields) > 13:
+                spent[int(thread)] = (int(fields[11]) + int(fields[12])) * _TICK_S
+        return spent
+
+    def command(self, pid: int) -> tuple[str, ...]:
+        text = self._read(f"{pid}/cmdline", _LARGE).rstrip(b"\0")
+        return tuple(word.decode("utf-8", "replace") for word in text.split(b"\0")) if text else ()
+
+    def loaded(self, pid: int) -> str:
+        return self._read(f"{pid}/maps", _LARGE * 16).decode("utf-8", "replace")
+
+    def variable(self, pid: int, name: str) -> str | None:
+        wanted = name.encode() + b"="
+        for item in self._read(f"{pid}/environ", _LARGE).split(b"\0"):
+            if item.startswith(wanted):
+                return item[len(wanted) :].decode("utf-8", "replace")
+        return None
+
+    def uptime_s(self) -> float | None:
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def _read(self, path: str, most: int) -> bytes:
+        """The file, empty if it cannot be read; /proc gives a page at a time beyond the first."""
+        try:
+            file = os.open(f"{self._root}/{path}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return b""
+        try:
+            data = os.read(file, _SMALL)
+            if most <= _SMALL or len(data) == 0:
+                return data
+            parts = [data]
+            total = len(data)
+            while total < most and (data := os.read(file, 65536)):
+                parts.append(data)
+                total += len(data)
+            return b"".join(parts)
+        except OSError:  # the process ended in between
+            return b""
+        finally:
+            os.close(file)
