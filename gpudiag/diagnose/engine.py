@@ -11,6 +11,7 @@ from gpudiag.diagnose.expression import vocabulary
 from gpudiag.diagnose.findings import finding_from
 from gpudiag.diagnose.framework import framework_of
 from gpudiag.diagnose.holes import Filling, fill_sentences
+from gpudiag.diagnose.ledger import time_ledger
 from gpudiag.diagnose.load import load_rules
 from gpudiag.diagnose.model import SEVERITIES, Check, Diagnosis, Finding, Rule
 from gpudiag.diagnose.verdict import Facts, limits_of, verdict_of
@@ -34,8 +35,6 @@ def diagnose(timeline: Timeline, rules: Sequence[Rule] | None = None) -> Diagnos
 
     Raises RuleError only where the built-in rules cannot be read.
     """
-    from gpudiag.diagnose.ledger import time_ledger
-
     chosen = load_rules() if rules is None else rules
     symbols = vocabulary(REGISTRY)
     signals = SignalSet(timeline)

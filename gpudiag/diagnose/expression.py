@@ -145,7 +145,7 @@ class _Parser:
                 warnings.simplefilter("ignore")  # of Python, on text such as `1or 2`
                 tree = ast.parse(self.text, mode="eval").body
         except SyntaxError as error:
-            column = min(max(error.offset or 1, 1), len(self.text) + 1)
+            column = min(error.offset or len(self.text) + 1, len(self.text) + 1)
             raise ExpressionError(
                 "this cannot be read as an expression", self.lead + column
             ) from None
