@@ -1,0 +1,274 @@
+"""② From readings to a Timeline: one clock, one row a tick, and what the log cannot say."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from gpudiag.errors import UnreadableError
+from gpudiag.timeline import clock, identity
+from gpudiag.timeline.cells import LOST
+from gpudiag.timeline.fields import FIGURES
+from gpudiag.timeline.model import Event, Source, Timeline
+from gpudiag.timeline.readings import Readings
+from gpudiag.units import format_duration
+
+_MOST_EVENTS = 200
+
+
+class Counts(Protocol):
+    """The lines of a file that were no readings."""
+
+    header_rows: int
+    lines: int
+    other_lines: int
+
+
+def timeline(
+    readings: Readings, path: str, name: str, counts: Counts, interval_s: float | None = None
+) -> Timeline:
+    """The Timeline of `readings`. Raises UnreadableError if none is left.
+
+    `interval_s`: seconds between samples, used if the log has no times.
+    """
+    first_stamp = _clock_of(readings)
+    gpu, block = identity.numbers(readings)
+    if not len(readings):
+        reason = readings.dropped[0].reason if readings.dropped else "empty"
+        raise UnreadableError(f"{path}: no row of it can be used: {reason}", "log the GPU index")
+    if readings.time is None:
+        _times_of_stamps(readings, gpu)
+    ticks = _Ticks(readings, gpu, block, interval_s)
+    frame, missing = _frame(readings, gpu, ticks)
+    numbers = np.unique(gpu)
+    start: dict[str, Any] = {
+        "gpus": [identity.facts(readings, gpu, int(number)) for number in numbers]
+    }
+    began = readings.time[0] if readings.time is not None else first_stamp
+    if began is not None and (text := clock.iso(float(began))):
+        start["time"] = text
+    if ticks.interval_s:
+        start["interval_s"] = round(ticks.interval_s, 3)
+    source = Source(
+        path=path,
+        format=name,
+        time_known=ticks.known,
+        rows=len(readings),
+        header_rows=counts.header_rows,
+        lines=counts.lines,
+        other_lines=counts.other_lines,
+        span_s=ticks.span_s,
+        interval_s=ticks.interval_s,
+        dropped=tuple(sorted(readings.dropped, key=lambda d: d.line)),
+        notes=tuple(dict.fromkeys(readings.notes)),
+        missing=missing,
+    )
+    return Timeline(frame, start, source, tuple(_events(readings, gpu, ticks)))
+
+
+def _clock_of(readings: Readings) -> float | None:
+    """Settle whether rows have times of their own; the time of the first date line, if any."""
+    if readings.time is not None:
+        if np.isnan(readings.time).all():
+            readings.time = None
+        else:
+            readings.drop(np.isnan(readings.time), "its time cannot be read")
+    known = readings.stamp_times[~np.isnan(readings.stamp_times)]
+    return float(known[0]) if len(known) else None
+
+
+def _times_of_stamps(readings: Readings, gpu: np.ndarray) -> None:
+    """Give rows the time of the date line before them, if there is one for every moment."""
+    if readings.stamp.max(initial=-1) < 0:
+        return
+    pairs = readings.stamp.astype(np.int64) * (identity.MOST_GPUS * 4) + gpu
+    if len(np.unique(pairs)) < 0.95 * len(pairs):
+        readings.notes.append("Its date lines stand before many rows each: they date no sample.")
+        return
+    times = np.append(readings.stamp_times, np.nan)[readings.stamp]
+    if np.isnan(times).all():
+        return
+    readings.time = times
+
+
+class _Ticks:
+    """Which tick each reading belongs to, and where the ticks stand on the clock."""
+
+    def __init__(
+        self,
+        readings: Readings,
+        gpu: np.ndarray,
+        block: np.ndarray | None,
+        interval_s: float | None,
+    ) -> None:
+        undated = readings.time is not None and np.isnan(readings.time)
+        if isinstance(undated, np.ndarray) and undated.any():
+            # Rows before the first date line: they go to the first moment that has one.
+            assert readings.time is not None
+            readings.time = pd.Series(readings.time).bfill().ffill().to_numpy()
+        time = readings.time
+        self.number = self._of(time, gpu, block)
+        starts = np.flatnonzero(np.diff(self.number, prepend=-1))
+        self.known = time is not None
+        self.interval_s: float | None = interval_s
+        self.span_s: float | None = None
+        if time is None:
+            self._count(len(starts), interval_s, readings)
+            return
+        shift = self._shifts(time[starts], readings, starts)
+        self._measure(time + shift[self.number], gpu)
+        self.at = self._spread(time[starts] + shift, readings)
+
+    def _of(self, time: np.ndarray | None, gpu: np.ndarray, block: np.ndarray | None) -> np.ndarray:
+        if block is not None:
+            new = np.diff(block, prepend=block[0]) != 0
+        else:
+            new = np.diff(gpu, prepend=gpu[0] - 1) <= 0
+            if time is not None and len(time) > 1:
+                pause = np.diff(time, prepend=time[0])
+                again = [np.diff(time[gpu == g]) for g in np.unique(gpu)]
+                steps = np.concatenate(again)
+                steps = steps[steps > 0]
+                if len(steps):
+                    new |= pause > max(0.5 * float(np.median(steps)), 1e-6)
+        new[0] = False
+        return np.cumsum(new)
+
+    def _count(self, count: int, interval_s: float | None, readings: Readings) -> None:
+        self.at = np.arange(count) * (interval_s or 1.0)
+        if interval_s:
+            self.known = True
+            self.span_s = float(self.at[-1])
+            readings.notes.append(
+                f"The log has no times; they were counted from the interval of "
+                f"{interval_s:g} s that was given."
+            )
+        else:
+            readings.notes.append(
+                "The log has no times: durations cannot be told, only shares of its samples. "
+                "Give --interval if you know it."
+            )
+
+    def _shifts(self, at: np.ndarray, readings: Readings, starts: np.ndarray) -> np.ndarray:
+        """What must be added after each backward step of the clock so that time goes on."""
+        steps = np.diff(at)
+        back = np.flatnonzero(steps < 0)
+        shifts = np.zeros(len(at))
+        if not len(back):
+            return shifts
+        forward = steps[steps > 0]
+        usual = float(np.median(forward)) if len(forward) else 1.0
+        for n, k in enumerate(back):
+            shifts[k + 1 :] += usual - steps[k]
+            if n < 5:
+                what = " (the end of summer time?)" if abs(-steps[k] + usual - 3600) < 60 else ""
+                readings.notes.append(
+                    f"The clock goes back by {format_duration(float(-steps[k]))} at line "
+                    f"{readings.line[starts[k + 1]]}{what}; it was taken to run on."
+                )
+        if len(back) > 5:
+            readings.notes.append(f"The clock goes back {len(back)} times in all.")
+        return shifts
+
+    def _measure(self, time: np.ndarray, gpu: np.ndarray) -> None:
+        self.span_s = round(float(time[-1] - time[0]), 6)
+        steps = np.concatenate([np.diff(time[gpu == g]) for g in np.unique(gpu)])
+        self.interval_s = round(float(np.median(steps)), 6) if len(steps) else None
+
+    def _spread(self, at: np.ndarray, readings: Readings) -> np.ndarray:
+        """Seconds since the first tick; ticks of one written time are spread until the next."""
+        at = at - at[0]
+        values, first, counts = np.unique(at, return_index=True, return_counts=True)
+        if len(values) == len(at):
+            return at
+        if len(values) == 1:
+            self.known, self.interval_s = False, None
+            readings.notes.append(
+                "All rows carry one and the same time: durations cannot be told, only shares of "
+                "its samples."
+            )
+            return np.arange(len(at), dtype=float)
+        room = np.append(np.diff(values), 1.0).clip(max=1.0)
+        place = np.arange(len(at)) - np.repeat(first, counts)
+        readings.notes.append(
+            f"{len(at) - len(values):,} samples have the time of the one before; they were "
+            "spread over the second."
+        )
+        spread: np.ndarray = at + place * np.repeat(room / counts, counts)
+        return spread
+
+
+def _frame(
+    readings: Readings, gpu: np.ndarray, ticks: _Ticks
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    columns: dict[str, np.ndarray] = {}
+    missing: dict[str, str] = {}
+    for number in np.unique(gpu):
+        where = np.flatnonzero(gpu == number)
+        for role in FIGURES:
+            if role not in readings.figures:
+                continue
+            cells = np.full(len(ticks.at), np.nan)
+            values = readings.figures[role][where]
+            cells[ticks.number[where]] = values
+            columns[f"gpu{number}_{role}"] = cells
+            gone = np.isnan(values)
+            if gone.any():
+                reasons = readings.reasons[role][where][gone]
+                lines = readings.line[where][gone]
+                missing[f"gpu{number}_{role}"] = _why(readings, reasons, lines, len(where))
+    index = pd.Index(ticks.at, name="t_s", dtype="float64")
+    return pd.DataFrame(columns, index=index), missing
+
+
+def _why(readings: Readings, reasons: np.ndarray, lines: np.ndarray, total: int) -> str:
+    found, first, counts = np.unique(reasons, return_index=True, return_counts=True)
+    parts = []
+    for at in np.argsort(-counts, kind="stable")[:3]:
+        text = readings.reason_texts[found[at]]
+        parts.append(
+            f"{text} in {counts[at]:,} of {total:,} rows, first in line {lines[first[at]]}"
+        )
+    more = f"; and {len(found) - 3} other reasons" if len(found) > 3 else ""
+    return "; ".join(parts) + more
+
+
+def _events(readings: Readings, gpu: np.ndarray, ticks: _Ticks) -> list[Event]:
+    events = _losses(readings, gpu, ticks)
+    last: Event | None = None
+    for line, text, told in readings.troubles:
+        at = max(int(np.searchsorted(readings.line, line)) - 1, 0)
+        t_s = float(ticks.at[ticks.number[at]])
+        if last and last.text == text:
+            continue
+        last = Event(t_s, told.kind, text[:300], {"line": line, "meaning": told.meaning})
+        events.append(last)
+    if len(events) > _MOST_EVENTS:
+        readings.notes.append(f"Only the first {_MOST_EVENTS} of {len(events):,} events are kept.")
+    return sorted(events, key=lambda event: event.t_s)[:_MOST_EVENTS]
+
+
+def _losses(readings: Readings, gpu: np.ndarray, ticks: _Ticks) -> list[Event]:
+    """An event where a GPU stops answering, by the words that nvidia-smi puts into its cells."""
+    words = np.array([any(word in text.lower() for word in LOST) for text in readings.reason_texts])
+    if not words.any() or not readings.reasons:
+        return []
+    table = np.array([readings.reasons[role] for role in readings.reasons])
+    hit = words[table]
+    lost = hit.any(axis=0)
+    events = []
+    for number in np.unique(gpu[lost]):
+        where = np.flatnonzero(gpu == number)
+        for at in where[np.flatnonzero(np.diff(lost[where].astype(int), prepend=0) == 1)]:
+            code = table[hit[:, at].argmax(), at]
+            events.append(
+                Event(
+                    float(ticks.at[ticks.number[at]]),
+                    "gpu-lost",
+                    f"GPU {number}: {readings.reason_texts[code]}",
+                    {"gpu": int(number), "line": int(readings.line[at])},
+                )
+            )
+    return events

@@ -1,0 +1,36 @@
+"""② Formats that are recognised but not readable yet: one clear line instead of a guess."""
+
+from __future__ import annotations
+
+import re
+
+_M = re.MULTILINE
+# What it is called, and what tells it. The first that matches counts.
+FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("an nvidia-smi -q -x log (XML)", re.compile(r"\A\s*<\?xml|<nvidia_smi_log>")),
+    ("an HTML page", re.compile(r"\A\s*<(?:!DOCTYPE html|html)", re.IGNORECASE)),
+    ("an nvidia-smi -q log", re.compile(r"^=+\s*NVSMI LOG\s*=+$", _M)),
+    ("an nvidia-smi pmon log", re.compile(r"^#\s*(?:Date\s+Time\s+)?gpu\s+pid\s", _M)),
+    ("an nvidia-smi dmon log", re.compile(r"^#\s*(?:Date\s+Time\s+|Time\s+)?gpu\s+\w+", _M)),
+    ("a dcgmi dmon log", re.compile(r"^#\s*Entity\s+\w+", _M)),
+    ("a Prometheus answer (JSON)", re.compile(r"\A\s*\{\s*\"status\"\s*:\s*\"success\"")),
+    ("metrics of a Prometheus exporter", re.compile(r"^# (?:HELP|TYPE) \w+", _M)),
+    ("a gpustat --json log", re.compile(r"\A\s*\{[^{}]*\"gpus\"\s*:", re.DOTALL)),
+    ("a W&B system metrics log", re.compile(r"\A\s*\{.*\"system\.gpu\.\d+\.")),
+    ("a con/duct usage log", re.compile(r"\A\s*\{\"timestamp\".*\"num_samples\".*\"processes\"")),
+    ("a gpustat log", re.compile(r"^\[\d+\] .+\|\s*\d+\D{1,3}C,\s*\d+ %", _M)),
+    (
+        "an nvidia-smi --query-compute-apps log",
+        re.compile(r"^[^\n]*\b(?:used_gpu_memory|process_name)\b", _M),
+    ),
+    ("a log of docker stats", re.compile(r"\A[^\n]*\bcontainer\b[^\n]*cpu", re.IGNORECASE)),
+    ("a sar log", re.compile(r"^Linux \d\S+ \(\S+\)|^\S+(?: [AP]M)?\s+CPU\s+%user", _M)),
+    ("a psrecord log", re.compile(r"\A# Elapsed time\s+CPU \(%\)")),
+    ("a log of nvidia-smi tables", re.compile(r"^\|\s*NVIDIA-SMI \d|^\|.*MiB\s*/\s*\d+MiB", _M)),
+    ("a piece of an nvidia-smi table", re.compile(r"Fan\s+Temp\s+Perf|\d+MiB\s*/\s*\d+MiB")),
+)
+
+
+def name_of(head: str) -> str:
+    """What the text that starts with `head` is; empty if that is not known."""
+    return next((name for name, pattern in FORMATS if pattern.search(head)), "")

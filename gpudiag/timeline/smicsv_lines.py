@@ -1,0 +1,281 @@
+"""② Sort the lines of an nvidia-smi CSV log: rows by the header they stand under, and the rest.
+
+Rows leave here as text, in tables of equal width; what their cells mean is found out later. A log
+whose lines all have the same number of cells goes to pandas whole.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gpudiag.timeline import clock, trouble
+from gpudiag.timeline.cells import any_figure, is_missing, split
+from gpudiag.timeline.fields import Field, header
+from gpudiag.timeline.load import Log
+from gpudiag.timeline.model import Dropped
+
+CHUNK = 100_000
+_LONGEST_RECORD = 16
+_RULE = re.compile(r"[-=*_#~. ]{2,}|--")
+_SECTION = "|+"
+# A shell that echoes its commands gives the columns of a log without a header.
+_QUERY = re.compile(r"--query-gpu[= ]\"?([\w.,]+)")
+
+
+@dataclass
+class Rows:
+    """Rows under one header (or none), as text: `table` has one column a cell.
+
+    For each row: `line`; `stamp`, the number of the last date before it (-1: none); `rule` and
+    `head`, how many separators and headers stand before it. Where these change, a new moment may
+    begin.
+    """
+
+    fields: tuple[Field, ...] | None
+    table: pd.DataFrame
+    line: np.ndarray
+    stamp: np.ndarray
+    rule: np.ndarray
+    head: np.ndarray
+
+
+@dataclass
+class Sorted:
+    """What all lines other than rows came to. Filled while `rows` runs."""
+
+    stamps: list[str] = field(default_factory=list)
+    header_rows: int = 0
+    lines: int = 0
+    other_lines: int = 0
+    dropped: list[Dropped] = field(default_factory=list)
+    troubles: list[tuple[int, str, trouble.Trouble]] = field(default_factory=list)
+    text_lines: list[tuple[int, str]] = field(default_factory=list)
+
+
+def rows(log: Log, found: Sorted) -> Iterator[Rows]:
+    """The rows of `log` in pieces of at most 100,000; all other lines go to `found`."""
+    data = log.data
+    first, _, rest = data.partition(b"\n")
+    fields = header(split(first.decode("utf-8", "replace")))
+    if fields and data.endswith(b"\n") and _even(rest, len(fields)):
+        yield from _whole(rest, first.decode("utf-8", "replace"), fields, found)
+    else:
+        yield from _Sorter(log, found).run()
+
+
+def _even(rest: bytes, width: int) -> bool:
+    commas = rest.count(b",") == rest.count(b"\n") * (width - 1)
+    return commas and b'"' not in rest and b"\r" not in rest and b"\n\n" not in rest and width > 1
+
+
+def _whole(rest: bytes, first: str, fields: tuple[Field, ...], found: Sorted) -> Iterator[Rows]:
+    start = split(first)[0]
+    found.header_rows, found.lines = 1, 1
+    if not rest:
+        return
+    # One row with a cell too many makes pandas stop; then another has one too few.
+    pieces = pd.read_csv(io.BytesIO(rest), chunksize=CHUNK, **_OPTIONS, names=range(len(fields)))
+    heads = 1
+    for table in pieces:
+        line = np.arange(found.lines + 1, found.lines + 1 + len(table))
+        found.lines += len(table)
+        again = (table[0].str.strip() == start).to_numpy()
+        head = heads + np.cumsum(again)
+        heads += int(again.sum())
+        found.header_rows += int(again.sum())
+        keep = ~again
+        none = np.full(int(keep.sum()), -1)
+        yield Rows(fields, table[keep], line[keep], none, none + 1, head[keep])
+
+
+_OPTIONS: dict[str, Any] = {
+    "header": None,
+    "dtype": str,
+    "na_filter": False,
+    "skipinitialspace": True,
+    "skip_blank_lines": False,
+    "index_col": False,
+    "quoting": csv.QUOTE_NONE,
+}
+
+
+@dataclass
+class _Pile:
+    """Rows of one header on their way into a table."""
+
+    fields: tuple[Field, ...] | None
+    width: int
+    text: list[str] = field(default_factory=list)
+    marks: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    def empty(self) -> Rows:
+        text, marks = "\n".join(self.text) + "\n", np.array(self.marks, dtype=np.int64)
+        if '"' in text:
+            # Only a record with quotes may hold line ends and commas within a cell.
+            table = pd.DataFrame([next(csv.reader([record])) for record in self.text], dtype=object)
+        else:
+            table = pd.read_csv(io.StringIO(text), **_OPTIONS, names=range(self.width))
+        self.text, self.marks = [], []
+        return Rows(self.fields, table, *marks.T)
+
+
+class _Sorter:
+    """The slow way, line by line, for logs of any shape."""
+
+    def __init__(self, log: Log, found: Sorted) -> None:
+        self._log = log
+        self._found = found
+        self._piles: dict[tuple[str, int], _Pile] = {}
+        self._pile: _Pile | None = None
+        self._header = ""
+        self._stamp, self._rule, self._head = -1, 0, 0
+        self._day = ""
+
+    def run(self) -> Iterator[Rows]:
+        lines = self._log.lines()
+        for number, line in lines:
+            self._found.lines += 1
+            text = line.strip()
+            if '"' in text and text.count('"') % 2:
+                text = self._joined(text, lines)
+            self._take(number, text)
+            pile = self._pile
+            if pile and len(pile.text) >= CHUNK:
+                yield pile.empty()
+        for pile in self._piles.values():
+            if pile.text:
+                yield pile.empty()
+
+    def _joined(self, text: str, lines: Iterator[tuple[int, str]]) -> str:
+        """The record that goes on over line ends within quotes; its lines are accounted for."""
+        parts = [text]
+        for _, line in lines:
+            self._found.lines += 1
+            self._found.other_lines += 1
+            parts.append(line)
+            if line.count('"') % 2 or len(parts) >= _LONGEST_RECORD:
+                break
+        return "\n".join(parts)
+
+    def _take(self, number: int, text: str) -> None:
+        found = self._found
+        if not text or text[0] in _SECTION:
+            found.other_lines += 1
+        elif text == self._header:
+            self._head += 1
+            found.header_rows += 1
+        elif _RULE.fullmatch(text):
+            self._rule += 1
+            found.other_lines += 1
+        elif not self._row(number, text):
+            self._not_a_row(number, text)
+
+    def _row(self, number: int, text: str, prefixed: bool = False) -> bool:
+        """Put `text` on its pile if it is a row."""
+        cells = split(text) if '"' not in text else _quoted(text)
+        if not cells or (cells[0][:1].isalpha() and trouble.find(text)):
+            return False
+        if not prefixed and not (cells[0][:1].isdigit() and len(cells) > 1):
+            if clock.stamp(text) or clock.day_or_hour(text):
+                return False
+        elif not prefixed and clock.stamp(text):
+            return False
+        width = self._pile.width if self._pile else 0
+        if not (any_figure(cells) or clock.is_time(cells[0]) or all(map(is_missing, cells))):
+            return False
+        if self._header and len(cells) != width:
+            return False
+        if not self._header and not row_like(cells):
+            return False
+        if not self._pile or width != len(cells):
+            self._pile = self._pile_for("", len(cells), None)
+        self._pile.text.append(text)
+        self._pile.marks.append((number, self._stamp, self._rule, self._head))
+        return True
+
+    def _pile_for(self, head: str, width: int, fields: tuple[Field, ...] | None) -> _Pile:
+        return self._piles.setdefault((head, width), _Pile(fields, width))
+
+    def _not_a_row(self, number: int, text: str) -> None:
+        found = self._found
+        query = _QUERY.search(text)
+        fields = header(split(query[1] if query else text))
+        if fields:
+            self._pile = self._pile_for(text, len(fields), fields)
+            self._header = text
+            self._head += 1
+            found.header_rows += not query
+            found.other_lines += bool(query)
+            return
+        half = clock.day_or_hour(text)
+        if half:
+            found.other_lines += 1
+            self._half(*half)
+            return
+        told = trouble.find(text)
+        dated = clock.stamp(text)
+        if dated:
+            found.stamps.append(dated[0])
+            self._stamp = len(found.stamps) - 1
+            if dated[1] and not told and self._row(number, dated[1], prefixed=True):
+                return
+        if told:
+            found.troubles.append((number, text, told))
+            found.other_lines += 1
+        elif (dated and not dated[1]) or not _figures_in(text, dated):
+            found.other_lines += 1
+            if not dated or dated[1]:
+                found.text_lines.append((number, text[:80]))
+        else:
+            found.dropped.append(Dropped(number, self._why(text), text[:80]))
+
+    def _half(self, kind: str, text: str) -> None:
+        if kind == "day":
+            self._day = text
+        elif self._day:
+            self._found.stamps.append(f"{self._day} {text}")
+            self._stamp = len(self._found.stamps) - 1
+
+    def _why(self, text: str) -> str:
+        if self._header and self._pile:
+            return f"{len(split(text))} cells where the header has {self._pile.width}"
+        return "not a row of readings"
+
+
+def _quoted(text: str) -> list[str]:
+    try:
+        records = list(csv.reader([text], skipinitialspace=True))
+    except csv.Error:
+        return []
+    return [cell.strip() for cell in records[0]] if len(records) == 1 else []
+
+
+_FILLED: Callable[[str], object] = re.compile(r"[-+.]?\d|\[|N/A", re.IGNORECASE).match
+_TEXT_CELL: Callable[[str], object] = re.compile(
+    r"(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|RTX|GTX|GRID|A\d{2,3}|H\d{3}|B\d{3}|L\d{1,2}S?|T4|V100|"
+    r"P100|GB?\d{2,3})\b.{0,60}|GPU-[0-9a-f-]{6,}|[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d|"
+    r"P\d{1,2}|0x[0-9a-fA-F]+|Default|Prohibited|Exclusive\w*|Enabled|Disabled|(?:Not )?Active|"
+    r"\d+\.\d+\.\d+|[0-9A-Fa-f]{2}(?:\.[0-9A-Fa-f]{2}){4}|None|WDDM|TCC",
+    re.IGNORECASE,
+).fullmatch
+
+
+def row_like(cells: list[str]) -> bool:
+    """Whether a line without a header above it can be a row of nvidia-smi: every cell is known."""
+    return any(_FILLED(cell) for cell in cells) and all(
+        is_missing(cell) or any_figure([cell]) or _TEXT_CELL(cell) or clock.is_time(cell)
+        for cell in cells
+    )
+
+
+def _figures_in(text: str, dated: tuple[str, str] | None) -> bool:
+    """Whether a line that is no row holds figures between commas: then something was lost."""
+    return any_figure(split(dated[1] if dated else text))
