@@ -26,11 +26,11 @@ from gpudiag.report.view import (
 from gpudiag.timeline.model import Timeline
 from gpudiag.units import format_duration
 
-_KINDS = (
-    ("busy", "busy"), ("start", "start"), ("warm", "start"), ("input", "input"),
-    ("paus", "pause"), ("gap", "pause"), ("throttl", "throttle"), ("imbalance", "imbalance"),
-    ("unexplained", "unknown"), ("unknown", "unknown"), ("not-recorded", "unknown"),
-)  # fmt: skip
+_KINDS = {
+    "busy": "busy", "input_wait": "input", "main_bound": "main", "unexplained": "unknown",
+    "pauses": "pause", "imbalance": "imbalance", "idle_gpus": "idle", "start_up": "start",
+    "between": "rest", "after": "rest", "no_data": "nodata",
+}  # fmt: skip
 _BUILT_ON: dict[Framework, tuple[Framework, ...]] = {
     "lightning": ("lightning", "pytorch"),
     "transformers": ("transformers", "pytorch"),
@@ -80,7 +80,7 @@ def _figures(diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Figure]:
         for place, finding in enumerate(diagnosis.findings, 1)
     }
     drawn["overview"] = choose.overview_figure(timeline)
-    drawn["memory"] = choose.memory_figure(timeline)
+    drawn["memory"] = choose.memory_figure(timeline, diagnosis.findings)
     drawn["devices"] = choose.device_figure(timeline)
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
@@ -132,22 +132,25 @@ def _ledger(ledger: Ledger) -> LedgerView:
     total = sum(part.gpu_s for part in parts)
     rounded = percents([part.share for part in parts])
     for place, part in enumerate(parts):
-        kind = next((kind for key, kind in _KINDS if key in part.name.lower()), "other")
         rows.append(
             LedgerRow(
                 letter=chr(ord("A") + place % 26),
                 name=clean(part.name, 60),
-                title=clean(part.title, 120),
+                title=_sentence(clean(part.title, 120)),
                 start=start,
                 share=part.share,
                 gpu_s=part.gpu_s,
                 percent=rounded[place],
                 time=words.gpu_time(part.gpu_s),
-                kind=kind,
+                kind=_KINDS.get(part.name, "other"),
             )
         )
         start += part.share
     return LedgerView(tuple(rows), words.gpu_time(total), clean(ledger.reason))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _finding(
@@ -160,7 +163,7 @@ def _finding(
         title=clean(rule.title, 200),
         severity=finding.severity,
         confidence=finding.confidence,
-        confidence_words=words.CONFIDENCE[finding.confidence],
+        stakes=words.stakes(finding.cost, finding.bound, finding.confidence, total_gpu_s),
         where=words.where(finding.gpus),
         gpus=finding.gpus,
         summary=clean(finding.summary),

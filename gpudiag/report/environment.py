@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpudiag.report.clean import clean
@@ -27,7 +27,9 @@ def figure(value: object) -> float | None:
 
 def environment(timeline: Timeline) -> tuple[Table, ...]:
     """The tables of GPUs and host; a table of which nothing is known is left out."""
-    return tuple(table for table in (_gpus(timeline), _host(timeline)) if table.rows)
+    return tuple(
+        table for table in (_gpus(timeline), _shared(timeline), _host(timeline)) if table.rows
+    )
 
 
 def settings(timeline: Timeline) -> tuple[tuple[str, str], ...]:
@@ -37,30 +39,38 @@ def settings(timeline: Timeline) -> tuple[tuple[str, str], ...]:
 
 
 def _gpus(timeline: Timeline) -> Table:
-    columns = (
-        ("GPU", lambda facts: clean(facts.get("index", UNKNOWN), 20)),
-        ("Name", lambda facts: _text(facts, "name")),
-        ("Memory", lambda facts: _unit(facts, "mem_total_mib", mebibytes)),
-        ("Power limit", lambda facts: _unit(facts, "power_limit_w", lambda w: f"{number(w)} W")),
-        ("SM clock, max", lambda facts: _unit(facts, "sm_clock_max_mhz", lambda f: f"{f:.0f} MHz")),
-        ("PCIe, max", _pcie),
-        ("Persistence", lambda facts: _text(facts, "persistence")),
-        ("MIG", lambda facts: _text(facts, "mig")),
-        ("ECC", lambda facts: _text(facts, "ecc")),
-        ("Driver", lambda facts: _text(facts, "driver")),
-        ("UUID", lambda facts: _text(facts, "uuid")),
-    )
-    known = [{"index": gpu, **timeline.gpu_facts(gpu)} for gpu in timeline.gpus]
-    rows = [[write(facts) for _, write in columns] for facts in known]
-    kept = [
+    """One row a GPU, with what tells the GPUs apart; what all share is in `_shared`."""
+    rows, alike = _facts_of_gpus(timeline)
+    apart = [
         place
-        for place in range(len(columns))
-        if place == 0 or any(row[place] != UNKNOWN for row in rows)
+        for place, name in enumerate(_GPU_FACTS)
+        if (name in _ALWAYS or not alike[place]) and any(row[place] != UNKNOWN for row in rows)
     ]
-    if len(kept) == 1:
+    if len(apart) < 2:
         return Table("GPUs", (), ())
-    head = tuple(columns[place][0] for place in kept)
-    return Table("GPUs", head, tuple(tuple(row[place] for place in kept) for row in rows))
+    head = tuple(list(_GPU_FACTS)[place] for place in apart)
+    return Table("GPUs", head, tuple(tuple(row[place] for place in apart) for row in rows))
+
+
+def _shared(timeline: Timeline) -> Table:
+    rows, alike = _facts_of_gpus(timeline)
+    kept = tuple(
+        (name, rows[0][place])
+        for place, name in enumerate(_GPU_FACTS)
+        if name not in _ALWAYS and alike[place]
+    )
+    return Table("Every GPU" if len(rows) > 1 else "The GPU", ("", ""), kept)
+
+
+def _facts_of_gpus(timeline: Timeline) -> tuple[list[list[str]], list[bool]]:
+    """The facts of each GPU, and for each fact whether it is known and the same for all."""
+    known = [{"index": gpu, **timeline.gpu_facts(gpu)} for gpu in timeline.gpus]
+    rows = [[write(facts) for write in _GPU_FACTS.values()] for facts in known]
+    alike = [
+        bool(rows) and rows[0][place] != UNKNOWN and len({row[place] for row in rows}) == 1
+        for place in range(len(_GPU_FACTS))
+    ]
+    return rows, alike
 
 
 def _host(timeline: Timeline) -> Table:
@@ -109,3 +119,19 @@ def _pcie(facts: Mapping[str, Any]) -> str:
     if gen is None or lanes is None:
         return UNKNOWN
     return f"gen {gen:.0f} ×{lanes:.0f}"
+
+
+_ALWAYS = ("GPU", "Name", "Memory", "UUID")
+_GPU_FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "GPU": lambda facts: clean(facts.get("index", UNKNOWN), 20),
+    "Name": lambda facts: _text(facts, "name"),
+    "Memory": lambda facts: _unit(facts, "mem_total_mib", mebibytes),
+    "Driver": lambda facts: _text(facts, "driver"),
+    "Power limit": lambda facts: _unit(facts, "power_limit_w", lambda w: f"{number(w)} W"),
+    "SM clock, max": lambda facts: _unit(facts, "sm_clock_max_mhz", lambda f: f"{f:.0f} MHz"),
+    "PCIe, max": _pcie,
+    "Persistence": lambda facts: _text(facts, "persistence"),
+    "MIG": lambda facts: _text(facts, "mig"),
+    "ECC": lambda facts: _text(facts, "ecc"),
+    "UUID": lambda facts: _text(facts, "uuid"),
+}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from gpudiag.report.view import View
 from gpudiag.resources import templates_dir
+
+_FIGURE = re.compile(r"(?<=\d) (?=(?:%|×|[GMK]iB|GPU|ms|s|min|h|W|MHz|°C)(?!\w))")
 
 
 def render_html(view: View) -> str:
@@ -27,6 +30,7 @@ def render_html(view: View) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["tied"] = _tied
     environment.filters["svg"] = Markup  # only for View figures, which hold no text of outside
     page = environment.get_template("report.html.j2").render(
         view=view,
@@ -38,6 +42,11 @@ def render_html(view: View) -> str:
         ),
     )
     return page.rstrip("\n") + "\n"
+
+
+def _tied(text: str) -> str:
+    """The text with figures tied to their units: `64 %` must not be torn apart at a line's end."""
+    return _FIGURE.sub("\N{NO-BREAK SPACE}", text)
 
 
 def _hash(text: str) -> str:

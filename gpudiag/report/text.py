@@ -37,7 +37,7 @@ def print_terminal(view: View, console: Console) -> None:
     for check in view.fine:
         say(f"✓ {check.text}", style="green")
     for check in view.unchecked:
-        say(f"? {check.title}: {check.text or '; '.join(check.missing)}", style="yellow")
+        say(f"? {check.title}: {'; '.join(check.missing) or check.text}", style="yellow")
 
 
 def render_terminal(view: View, width: int = _PIPED_WIDTH) -> str:

@@ -32,7 +32,7 @@ class LedgerRow:
     gpu_s: float
     percent: str
     time: str
-    kind: str  # colour and pattern: busy, start, input, pause, throttle, imbalance, other, unknown
+    kind: str  # its colour and pattern
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class FindingView:
     title: str
     severity: str
     confidence: str
-    confidence_words: str
+    stakes: tuple[tuple[str, str, str], ...]  # what, the figure or word, the rest of the sentence
     where: str
     gpus: tuple[int, ...]
     summary: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from gpudiag.diagnose.model import Confidence
 from gpudiag.report.labels import number, percent
 from gpudiag.units import format_duration
 
@@ -17,10 +18,10 @@ FRAMEWORKS = {
     "tensorflow": "TensorFlow",
     "jax": "JAX",
 }
-CONFIDENCE = {
-    "watch": "to be watched: the recording is too short or too coarse to be sure",
-    "likely": "likely: the signs agree, one experiment would settle it",
-    "confirmed": "confirmed: the signs agree over a long enough time",
+CONFIDENCE: dict[Confidence, str] = {
+    "watch": "the recording is too short or too coarse to be sure",
+    "likely": "the signs agree; an experiment would settle it",
+    "confirmed": "the signs agree, and for long enough",
 }
 SYMBOLS = {"problem": "!", "healthy": "✓", "cannot tell": "?"}
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -37,7 +38,7 @@ def gpu_time(gpu_s: float) -> str:
 def cost_words(cost: float | None, total_gpu_s: float) -> str:
     """`66 % of the run's GPU time (41 GPU-minutes)`, or that it cannot be given as a figure."""
     if cost is None:
-        return "not a figure that this recording can give"
+        return "no figure can honestly be given"
     words = f"{percent(cost)} of the run's GPU time"
     return f"{words} ({gpu_time(cost * total_gpu_s)})" if total_gpu_s > 0 else words
 
@@ -48,6 +49,24 @@ def bound_words(bound: float | None) -> str:
         return ""
     digits = 1 if bound >= 1.1 else 2
     return f"at most {bound:.{digits}f}× faster if all of it went away"
+
+
+def stakes(
+    cost: float | None, bound: float | None, confidence: Confidence, total_gpu_s: float
+) -> tuple[tuple[str, str, str], ...]:
+    """What a finding costs, what could be gained, how sure it is: heading, figure, the rest."""
+    rows = []
+    if cost is None:
+        rows.append(("Cost", "No figure", "can honestly be given"))
+    else:
+        time = f", {gpu_time(cost * total_gpu_s)}" if total_gpu_s > 0 else ""
+        rows.append(("Cost", percent(cost), f"of the run's GPU time{time}"))
+    if bound is not None:
+        figure, rest = bound_words(bound).split("×", 1)
+        rows.append(("Possible gain", figure.capitalize() + "×", rest.strip()))
+    sure = "Not sure yet" if confidence == "watch" else confidence.capitalize()
+    rows.append(("How sure", sure, CONFIDENCE[confidence]))
+    return tuple(rows)
 
 
 def where(gpus: Sequence[int]) -> str:

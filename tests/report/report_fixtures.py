@@ -171,10 +171,10 @@ def starving() -> tuple[Diagnosis, Timeline]:
         0.013, 1.013, (Episode(300, 304), Episode(900, 904)), ("6 restarts of 2 workers",), (),
     )  # fmt: skip
     parts = (
-        LedgerPart("startup", "Start-up", 90.0, 0.025),
-        LedgerPart("busy", "Busy", 1170.0, 0.325),
-        LedgerPart("input", "Waiting for input: workers at their limit", 2232.0, 0.62),
-        LedgerPart("unexplained", "Idle, unexplained", 108.0, 0.03),
+        LedgerPart("start_up", "start-up and warm-up", 90.0, 0.025),
+        LedgerPart("busy", "busy", 1170.0, 0.325),
+        LedgerPart("input_wait", "waiting for input", 2232.0, 0.62),
+        LedgerPart("unexplained", "idle, cause not known", 108.0, 0.03),
     )
     diagnosis = Diagnosis(
         "problem",
@@ -209,8 +209,8 @@ def healthy() -> tuple[Diagnosis, Timeline]:
     )  # fmt: skip
     fine = Check(rule("x", "The GPUs wait for input data"), "fine",
                  "The training process does not wait for its data loader.")  # fmt: skip
-    ledger = Ledger((0,), 600, (LedgerPart("startup", "Start-up", 12, 0.02),
-                                LedgerPart("busy", "Busy", 588, 0.98)))  # fmt: skip
+    ledger = Ledger((0,), 600, (LedgerPart("start_up", "start-up and warm-up", 12, 0.02),
+                                LedgerPart("busy", "busy", 588, 0.98)))  # fmt: skip
     return Diagnosis("healthy", "The GPU was busy 97 % of the time, and no check found a problem.",
                      (), (fine,), ledger, "pytorch"), timeline  # fmt: skip
 
@@ -252,14 +252,14 @@ def creeping() -> tuple[Diagnosis, Timeline]:
         {"gpu0_util_pct": np.clip(rng.normal(93, 4, n), 0, 100), "gpu0_mem_used_mib": memory,
          "main_cpu_pct": np.full(n, 98.0)}
     )  # fmt: skip
-    creep = rule("memory-creep", "GPU memory grows until it runs out", code="GD201",
+    creep = rule("memory-creep", "GPU memory grows", code="GD201", family="memory",
                  plot=("gpu_mem_used_mib",))  # fmt: skip
     finding = Finding(creep, "critical", "confirmed",
                       "Memory of GPU 0 grows by 300 MiB a minute; it runs out in about 18 minutes.",
                       (0,), None, None, (Episode(600, 7200),), ("43 GiB in 2 h",), ())  # fmt: skip
     return Diagnosis("problem", "GPU 0 runs out of memory in about 18 minutes.", (finding,), (),
-                     Ledger((0,), 7200, (LedgerPart("busy", "Busy", 6700, 0.93),
-                                         LedgerPart("unexplained", "Unexplained", 500, 0.07))),
+                     Ledger((0,), 7200, (LedgerPart("busy", "busy", 6700, 0.93),
+                                         LedgerPart("unexplained", "not known", 500, 0.07))),
                      "pytorch"), timeline  # fmt: skip
 
 
@@ -278,8 +278,8 @@ def whole_day(gpus: int = 8, hours: float = 24.0) -> tuple[Diagnosis, Timeline]:
                  "host_net_rx_mib_s", "host_mem_used_mib", "cgroup_mem_used_mib"):  # fmt: skip
         columns[name] = rng.random(n) * 100
     diagnosis, _ = starving()
-    busy = LedgerPart("busy", "Busy", n * gpus * 0.3, 0.3)
-    idle = LedgerPart("input", "Waiting for input", n * gpus * 0.7, 0.7)
+    busy = LedgerPart("busy", "busy", n * gpus * 0.3, 0.3)
+    idle = LedgerPart("input_wait", "waiting for input", n * gpus * 0.7, 0.7)
     ledger = Ledger(tuple(range(gpus)), float(n), (busy, idle))
     return Diagnosis(diagnosis.state, diagnosis.sentence, diagnosis.findings, diagnosis.checks,
                      ledger, diagnosis.framework), recording(columns)  # fmt: skip

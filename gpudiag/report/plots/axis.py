@@ -48,12 +48,11 @@ def _time_text(seconds: float, step: float) -> str:
         return f"{seconds:.1f} s"
     if step < 60 or (step < 120 and seconds < 60):
         return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
     if step < 3600:
-        return f"{seconds / 60:.0f} min" if seconds < 7200 or step < 900 else _hours(seconds)
+        hours, minutes = divmod(round(seconds / 60), 60)
+        return f"{hours} h {minutes:02d}" if minutes else f"{hours} h"
     if step < 86400:
         return f"{seconds / 3600:.0f} h"
     return f"{seconds / 86400:.0f} d"
-
-
-def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:g} h"

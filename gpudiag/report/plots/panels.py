@@ -6,28 +6,21 @@ GPUs are as readable as one. Matplotlib draws it through its object API; `svg` m
 
 from __future__ import annotations
 
-import io
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 
 from gpudiag.diagnose.model import Episode
 from gpudiag.report.labels import number
 from gpudiag.report.plots.axis import count_ticks, nice_top, time_ticks
-from gpudiag.report.plots.envelope import BUCKETS, Trace, envelope
-from gpudiag.report.plots.svg import clean_svg
+from gpudiag.report.plots.envelope import BUCKETS, Array, Trace, envelope
+from gpudiag.report.plots.sheet import Sheet
 
-WIDTH, LEFT, RIGHT = 840, 52, 12  # user units, one CSS pixel each on a wide screen
-TITLE, GAP, BOTTOM = 24, 10, 30
-_RC: Any = {"svg.fonttype": "none", "svg.hashsalt": "gpudiag", "path.simplify": False}
+TITLE, GAP, BOTTOM = 24, 10, 30  # above a panel, below it, and for the time axis at the end
 
 
 @dataclass(frozen=True)
@@ -48,6 +41,10 @@ class Projection:
     to_value: float
     text: str
 
+    def scaled(self, factor: float) -> Projection:
+        """The same with the values in another unit."""
+        return replace(self, from_value=self.from_value * factor, to_value=self.to_value * factor)
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -62,23 +59,30 @@ class Panel:
     guides: tuple[Guide, ...] = ()
     projection: Projection | None = None
 
+    @cached_property
+    def figures(self) -> tuple[str, str, str] | None:
+        """Lowest, median and highest reading as texts; None if there is none."""
+        values = self.series.to_numpy(dtype=np.float64)
+        finite = values[np.isfinite(values)]
+        if not len(finite):
+            return None
+        return number(finite.min()), number(float(np.median(finite))), number(finite.max())
+
     def in_words(self) -> str:
-        """`GPU 0 utilisation: 0 to 100 %, median 34 %.`, the text alternative of the curve."""
-        finite = self.series[np.isfinite(self.series.to_numpy(dtype=float))]
-        if finite.empty:
+        """`GPU 0 utilisation, %: 0 to 100, median 34.`, the text alternative of the curve."""
+        if self.figures is None:
             return f"{self.title}: no reading."
-        low, high, middle = finite.min(), finite.max(), finite.median()
-        return (
-            f"{self.title}: {number(low)} to {number(high)} {self.unit}, "
-            f"median {number(middle)} {self.unit}."
-        ).replace(" .", ".")
+        low, middle, high = self.figures
+        return f"{self.title}: {low} to {high}, median {middle}."
 
     def note(self) -> str:
-        """The figures beside the title."""
-        finite = self.series[np.isfinite(self.series.to_numpy(dtype=float))]
-        if finite.empty:
+        """The words beside the title: the projection if there is one, else two figures."""
+        if self.projection:
+            return self.projection.text
+        if self.figures is None:
             return ""
-        return f"median {number(finite.median())}, max {number(finite.max())} {self.unit}".strip()
+        _, middle, high = self.figures
+        return f"median {middle}, max {high} {self.unit}".strip()
 
 
 @dataclass(frozen=True)
@@ -102,124 +106,78 @@ def draw(drawing: Drawing) -> str:
     if not drawing.panels:
         raise ValueError("a figure needs a panel")
     height = sum(TITLE + panel.height + GAP for panel in drawing.panels) - GAP + BOTTOM
-    with mpl.rc_context(_RC):
-        figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=72)
-        figure.patch.set_visible(False)
-        top = 0
-        for place, panel in enumerate(drawing.panels):
-            top += TITLE
-            box = (LEFT / WIDTH, 1 - (top + panel.height) / height)
-            size = ((WIDTH - LEFT - RIGHT) / WIDTH, panel.height / height)
-            axes = figure.add_axes((*box, *size))
-            _panel(axes, panel, drawing, last=place == len(drawing.panels) - 1)
-            top += panel.height + GAP
-        raw = io.StringIO()
-        canvas: Any = FigureCanvasSVG(figure)  # its methods carry no types
-        canvas.print_svg(raw, metadata={"Date": None, "Creator": None})
+    sheet = Sheet(height, drawing.start_s, max(drawing.end_s, drawing.start_s + 1e-9))
+    places = (time_ticks if drawing.time_known else count_ticks)(drawing.start_s, drawing.end_s)
+    bands = _joined(drawing.episodes, sheet)
+    base = 0
+    for panel in drawing.panels:
+        base += TITLE + panel.height
+        _panel(sheet, panel, base, [x for x, _ in places], bands)
+        base += GAP
+    for number_of_tick, (x, text) in enumerate(places):
+        css = "t-tick" if number_of_tick % 2 == 0 else "t-tick t-odd"
+        sheet.text(css, sheet.x(x), base - GAP + 17, text, "center")
     words = " ".join(panel.in_words() for panel in drawing.panels)
-    return clean_svg(raw.getvalue(), drawing.ident, drawing.title, words)
+    return sheet.svg(drawing.ident, drawing.title, words)
 
 
-def _panel(axes: Axes, panel: Panel, drawing: Drawing, *, last: bool) -> None:
-    span = max(drawing.end_s - drawing.start_s, 1e-9)
-    trace = envelope(panel.series, drawing.start_s, drawing.end_s)
+def _panel(
+    sheet: Sheet, panel: Panel, base: int, ticks: list[float], bands: list[tuple[float, float]]
+) -> None:
+    """One panel whose lower edge lies `base` pixels below the top of the figure."""
+    trace = envelope(panel.series, sheet.start, sheet.end)
     peak = float(trace.high.max()) if len(trace.high) else 0.0
-    levels = [peak, *(guide.value for guide in panel.guides)]
-    top = panel.top if panel.top is not None and peak <= panel.top else nice_top(max(levels))
-    axes.set_xlim(drawing.start_s, drawing.start_s + span)
-    axes.set_ylim(min(0.0, float(trace.low.min()) if len(trace.low) else 0.0), top)
-    axes.patch.set_visible(False)
-    for side in axes.spines.values():
-        side.set_visible(False)
-    _ticks(axes, drawing, top, panel.unit, last=last)
-    _shade(axes, drawing, span)
-    for text, gid, x, align in (
-        (panel.title, "t-title", 0, "left"),
-        (panel.note(), "t-note", 1, "right"),
-    ):
-        axes.annotate(
-            text, (x, 1), (0, 7), xycoords="axes fraction", textcoords="offset points",
-            gid=gid, ha=align, parse_math=False,
-        )  # fmt: skip
-    _curve(axes, panel, trace)
-
-
-def _ticks(axes: Axes, drawing: Drawing, top: float, unit: str, *, last: bool) -> None:
-    axes.set_yticks([0.0, top / 2, top], labels=["0", "", number(top)])
-    ticks = (time_ticks if drawing.time_known else count_ticks)(drawing.start_s, drawing.end_s)
-    axes.set_xticks([t for t, _ in ticks], labels=[text if last else "" for _, text in ticks])
-    axes.tick_params(bottom=False, left=False)
-    axes.set_axisbelow(True)
-    for tick in axes.yaxis.get_major_ticks():
-        tick.gridline.set(visible=True, gid="t-base" if tick.get_loc() == 0 else "t-grid")
-        tick.label1.set_gid("t-tick")
-    for place, tick in enumerate(axes.xaxis.get_major_ticks()):
-        tick.gridline.set(visible=True, gid="t-grid")
-        tick.label1.set_gid("t-tick" if place % 2 == 0 else "t-tick t-odd")
-
-
-def _shade(axes: Axes, drawing: Drawing, span: float) -> None:
-    """Shade the episodes, those closer than a bucket joined, in one path."""
-    bucket = span / BUCKETS
-    spans: list[list[float]] = []
-    for episode in sorted(drawing.episodes, key=lambda episode: episode.start_s):
-        start = max(episode.start_s, drawing.start_s)
-        end = min(max(episode.end_s, start + bucket), drawing.start_s + span)
-        if spans and start - spans[-1][1] < bucket:
-            spans[-1][1] = max(spans[-1][1], end)
-        elif start < end:
-            spans.append([start, end])
-    if not spans:
-        return
-    low, high = axes.get_ylim()
-    corners = [[(a, low), (a, high), (b, high), (b, low)] for a, b in spans]
-    _area(axes, [np.asarray(corner) for corner in corners], "t-episode")
-
-
-def _curve(axes: Axes, panel: Panel, trace: Trace) -> None:
-    low, high = axes.get_ylim()
+    lowest = min(0.0, float(trace.low.min()) if len(trace.low) else 0.0)
+    highest = max([peak, *(guide.value for guide in panel.guides)])
+    top = panel.top if panel.top is not None and highest <= panel.top else nice_top(highest)
+    sheet.place(base, panel.height, lowest, top)
+    sheet.areas("t-episode", [_box(a, b, lowest, top) for a, b in bands])
+    ends = (sheet.start, sheet.end)
+    grid = [np.array([(x, lowest), (x, top)]) for x in ticks]
+    grid += [np.array([(x, level) for x in ends]) for level in (top / 2, top)]
+    sheet.lines("t-grid", grid)
+    sheet.lines("t-base", [np.array([(x, 0.0) for x in ends])])
+    for level in (0.0, top):
+        sheet.text("t-tick", sheet.left - 7, sheet.y(level) + 4, number(level), "right")
+    sheet.text("t-title", sheet.left, base - panel.height - 7, panel.title, "left")
+    css = "t-note t-ahead" if panel.projection else "t-note"
+    sheet.text(css, sheet.right, base - panel.height - 7, panel.note(), "right")
     if trace.thinned:
-        outlines = [
-            np.concatenate(
-                [
-                    np.column_stack([trace.t_s[part], trace.high[part]]),
-                    np.column_stack([trace.t_s[part], trace.low[part]])[::-1],
-                ]
-            )
-            for part in trace.stretches
-        ]
-        _area(axes, outlines, f"t-range f-{panel.family}")
-    xs: list[float] = []
-    ys: list[float] = []
-    for part in trace.stretches:
-        x, y = trace.t_s[part].tolist(), trace.mean[part].tolist()
-        if len(x) == 1:  # a reading on its own becomes a dot (round line ends)
-            x, y = x * 2, y * 2
-        xs += [*x, float("nan")]
-        ys += [*y, float("nan")]
-    axes.plot(xs, ys, gid=f"t-line f-{panel.family}", clip_on=False)
+        sheet.areas(
+            f"t-range f-{panel.family}", [_outline(trace, part) for part in trace.stretches]
+        )
+    curves = [np.column_stack([trace.t_s[part], trace.mean[part]]) for part in trace.stretches]
+    sheet.lines(f"t-line f-{panel.family}", curves)
     for guide in panel.guides:
-        axes.plot(axes.get_xlim(), [guide.value] * 2, gid="t-guide", clip_on=False)
-        above = guide.value < low + 0.7 * (high - low)
-        axes.annotate(
-            guide.text, (axes.get_xlim()[1], guide.value), (0, 4 if above else -12),
-            textcoords="offset points", ha="right", gid="t-mark", parse_math=False,
-        )  # fmt: skip
-    line = panel.projection
-    if line is not None:
-        axes.plot(
-            [line.from_t_s, line.to_t_s], [line.from_value, line.to_value],
-            gid="t-projection", clip_on=False,
-        )  # fmt: skip
-        axes.annotate(
-            line.text, ((line.from_t_s + line.to_t_s) / 2, (line.from_value + line.to_value) / 2),
-            (-6, 4), textcoords="offset points", ha="right", gid="t-mark", parse_math=False,
-        )  # fmt: skip
+        sheet.lines("t-guide", [np.array([(x, guide.value) for x in ends])])
+        drop = -5 if guide.value < lowest + 0.6 * (top - lowest) else 14
+        sheet.text("t-mark", sheet.left + 6, sheet.y(guide.value) + drop, guide.text, "left")
+    if panel.projection:
+        line = panel.projection
+        points = [(line.from_t_s, line.from_value), (line.to_t_s, line.to_value)]
+        sheet.lines("t-projection", [np.array(points)])
 
 
-def _area(axes: Axes, outlines: list[Any], gid: str) -> None:
-    vertices = np.concatenate([np.vstack([points, points[:1]]) for points in outlines])
-    codes = np.concatenate(
-        [[Path.MOVETO, *[Path.LINETO] * (len(points) - 1), Path.CLOSEPOLY] for points in outlines]
-    )
-    axes.add_patch(PathPatch(Path(vertices, codes), gid=gid, clip_on=False, linewidth=0))
+def _outline(trace: Trace, part: slice) -> Array:
+    """The highest readings forward and the lowest back."""
+    there = np.column_stack([trace.t_s[part], trace.high[part]])
+    back = np.column_stack([trace.t_s[part], trace.low[part]])
+    return np.concatenate([there, back[::-1]])
+
+
+def _box(start: float, end: float, low: float, high: float) -> Array:
+    return np.array([(start, low), (start, high), (end, high), (end, low)])
+
+
+def _joined(episodes: Sequence[Episode], sheet: Sheet) -> list[tuple[float, float]]:
+    """The episodes in the time of the figure, at least a bucket wide; close ones joined."""
+    bucket = (sheet.end - sheet.start) / BUCKETS
+    bands: list[tuple[float, float]] = []
+    for episode in sorted(episodes, key=lambda episode: episode.start_s):
+        start = max(episode.start_s, sheet.start)
+        end = min(max(episode.end_s, start + bucket), sheet.end)
+        if bands and start - bands[-1][1] < bucket:
+            bands[-1] = (bands[-1][0], max(bands[-1][1], end))
+        elif start < end:
+            bands.append((start, end))
+    return bands

@@ -75,13 +75,13 @@ def shorten(path: str) -> str:
     x = y = 0
     command = ""
     numbers: list[int] = []
-    level: list[int] = [0, 0]  # a step along one axis that may still grow
+    level = (0, 0)  # a step along one axis that may still grow
     for token in _TOKEN.findall(path):
         if token in "MLzZ":
             command = token
             if token in "zZ":
                 out += [_step(level), "z"]
-                level = [0, 0]
+                level = (0, 0)
             continue
         numbers.append(round(float(token) * 10))
         if len(numbers) < 2:
@@ -89,15 +89,18 @@ def shorten(path: str) -> str:
         (new_x, new_y), numbers = numbers, []
         if command == "M":
             out += [_step(level), f"M{_pair(new_x, new_y)}"]
-            level = [0, 0]
+            level = (0, 0)
         elif command == "L":
-            step = [new_x - x, new_y - y]
-            if any(a * b < 0 for a, b in zip(step, level, strict=True)) or _turns(step, level):
-                out.append(_step(level))
-                level = step
+            dx, dy = new_x - x, new_y - y
+            same = (dx == 0 == level[0] and dy * level[1] >= 0) or (
+                dy == 0 == level[1] and dx * level[0] >= 0
+            )
+            if same:
+                level = (level[0] + dx, level[1] + dy)
             else:
-                level = [level[0] + step[0], level[1] + step[1]]
-            if step == [0, 0] and out[-1].startswith("M") and level == [0, 0]:
+                out.append(_step(level))
+                level = (dx, dy)
+            if level == (0, 0) and out[-1].startswith("M"):
                 out.append("h0")  # a reading on its own: a dot
         else:
             raise ValueError(f"a path with {command!r}")
@@ -105,12 +108,7 @@ def shorten(path: str) -> str:
     return "".join([*out, _step(level)])
 
 
-def _turns(step: list[int], level: list[int]) -> bool:
-    """Whether `step` does not simply lengthen `level` along the same axis."""
-    return not ((step[0] == 0 == level[0]) or (step[1] == 0 == level[1]))
-
-
-def _step(step: list[int]) -> str:
+def _step(step: tuple[int, int]) -> str:
     if step[1] == 0:
         return f"h{_short(step[0])}" if step[0] else ""
     return f"l{_pair(*step)}" if step[0] else f"v{_short(step[1])}"

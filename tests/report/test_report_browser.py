@@ -1,0 +1,88 @@
+"""The page in a real browser: nothing asked for, nothing complained about, nothing cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import chromium
+import pytest
+import report_fixtures
+
+from gpudiag.report import render
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not chromium.BINARY, reason="needs Debian's chromium"),
+]  # fmt: skip
+
+WIDE_PARTS = (
+    "[...document.querySelectorAll('body *')].filter(e => e.getClientRects().length"
+    " && e.getBoundingClientRect().right > innerWidth + 1"
+    " && !e.closest('pre, .table, .skip')).map(e => e.outerHTML.slice(0, 120))"
+)
+COLOURS = "getComputedStyle(document.body).backgroundColor"
+
+
+@pytest.fixture(params=["starving", "foreign_log", "creeping", "hostile"])
+def page(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[chromium.Page]:
+    diagnosis, timeline = report_fixtures.PAGES[request.param]()
+    opened = chromium.Page(render(diagnosis, timeline, tmp_path / "run.html"))
+    yield opened
+    opened.close()
+
+
+def test_the_page_asks_for_nothing_and_complains_of_nothing(page: chromium.Page) -> None:
+    """GIVEN a report, WHEN opened, THEN only the file is read, and the console stays empty."""
+    page.evaluate("new Promise(done => setTimeout(done, 300))")
+    asked = [url for url in page.requests if not url.startswith(("file:", "data:"))]
+    assert len([url for url in page.requests if url.startswith("file:")]) == 1
+    assert not asked
+    assert not page.complaints
+
+
+def test_nothing_sticks_out_on_a_phone(page: chromium.Page) -> None:
+    """GIVEN a window of 360 pixels, THEN the page does not scroll sideways."""
+    page.resize(360)
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate(WIDE_PARTS) == []
+
+
+def test_hostile_text_is_shown_and_not_run(page: chromium.Page) -> None:
+    """GIVEN any report, THEN only the tool's own script and no foreign element is in it."""
+    assert page.evaluate("document.scripts.length") == 1
+    assert page.evaluate("document.querySelectorAll('img, iframe, object, form').length") == 0
+    assert page.evaluate("document.querySelectorAll('main').length") == 1
+
+
+def test_the_style_sheet_and_the_script_are_allowed_by_the_policy(page: chromium.Page) -> None:
+    """GIVEN the policy with hashes, THEN the style holds and code blocks have copy buttons."""
+    assert page.evaluate("getComputedStyle(document.querySelector('main')).maxWidth") != "none"
+    blocks = page.evaluate("document.querySelectorAll('pre.copy').length")
+    assert page.evaluate("document.querySelectorAll('.copy-button').length") == blocks > 0
+
+
+def test_plots_take_their_colours_from_the_style_sheet(page: chromium.Page) -> None:
+    """GIVEN a plot, THEN its curves are stroked and its texts are legible on a phone."""
+    assert page.evaluate("getComputedStyle(document.querySelector('.t-line')).stroke") != "none"
+    page.resize(360)
+    height = page.evaluate(
+        "Math.min(...[...document.querySelectorAll('.plot .t-title')]"
+        ".map(e => e.getBoundingClientRect().height).filter(h => h))"
+    )
+    assert height >= 9
+
+
+def test_dark_and_printed_pages_differ_from_the_light_one(tmp_path: Path) -> None:
+    """GIVEN a dark screen, THEN the page is dark; WHEN printed, THEN it is white and unfolded."""
+    page = chromium.Page(render(*report_fixtures.starving(), tmp_path / "run.html"), dark=True)
+    try:
+        assert page.evaluate(COLOURS) == "rgb(21, 23, 26)"
+        page.ask("Emulation.setEmulatedMedia", media="print")
+        assert page.evaluate(COLOURS) == "rgb(255, 255, 255)"
+        folded = "document.querySelector('details:not([open]) > :not(summary)')"
+        assert page.evaluate(f"{folded}.checkVisibility({{contentVisibilityAuto: true}})")
+        assert page.evaluate(f"{folded}.getBoundingClientRect().height") > 10
+    finally:
+        page.close()
