@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,7 +91,7 @@ def test_episodes_are_apart_long_enough_and_hold_every_tick(
     times = np.cumsum([step for _, step in ticks]).tolist()
     pattern = "".join("#" if holds else "." for holds, _ in ticks)
     episodes = found(pattern, times, for_s, bridge_s)
-    for (_, end), (start, _) in zip(episodes, episodes[1:], strict=False):
+    for (_, end), (start, _) in pairwise(episodes):
         assert start >= end - 1e-9
     assert all(end - start >= for_s - 1e-5 for start, end in episodes)
     everything = found(pattern, times)
