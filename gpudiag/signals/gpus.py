@@ -9,9 +9,12 @@ import numpy as np
 from gpudiag.signals.activity import GROSS_S, GROSS_SAMPLES, STEADY_S, STEADY_SAMPLES, need_length
 from gpudiag.signals.base import Missing, signal
 from gpudiag.signals.compute import Absent
+from gpudiag.signals.used import NEVER_BUSY_PCT
 
 if TYPE_CHECKING:
     from gpudiag.signals.compute import SignalSet
+
+FEWEST = 30  # readings: fewer are a glance
 
 
 @signal(
@@ -62,7 +65,7 @@ def _free(signals: SignalSet, gpu: int) -> bool:
     """Whether a GPU outside the run was free for it: never busy, and holding next to nothing."""
     util = signals.timeline.column(f"gpu{gpu}_util_pct")
     memory = signals.timeline.column(f"gpu{gpu}_mem_used_mib")
-    if util is None or float(util.max()) > 5:
+    if util is None or float(util.max()) > NEVER_BUSY_PCT:
         return False
     return memory is None or float(memory.max()) < 1024
 
@@ -82,7 +85,14 @@ def gpus_given(signals: SignalSet, gpu: int | None) -> float | Missing:
     return float(signals.used.meant)
 
 
-@signal("util_max_ever", "figure", "%", "run", "Highest utilisation of any GPU in the recording.")
+@signal(
+    "util_max_ever",
+    "figure",
+    "%",
+    "run",
+    "Highest utilisation of any GPU in the recording; where that is 5 % or less, given from 30 "
+    "readings on.",
+)
 def util_max_ever(signals: SignalSet, gpu: int | None) -> float | Missing:
     highest = [
         float(column.max())
@@ -91,7 +101,14 @@ def util_max_ever(signals: SignalSet, gpu: int | None) -> float | Missing:
     ]
     if len(highest) < len(signals.gpus) or not highest:
         return Missing("the utilisation of the GPUs was not recorded, or is not given (MIG)")
+    if max(highest) <= NEVER_BUSY_PCT and len(signals.timeline.frame) < FEWEST:
+        return Missing(f"{len(signals.timeline.frame)} readings without work are too few")
     return max(highest)
+
+
+@signal("util_peak", "figure", "%", "gpu", "Highest utilisation of the GPU in the recording.")
+def util_peak(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return float(np.nanmax(signals.array("gpu_util_pct", gpu)))
 
 
 @signal(

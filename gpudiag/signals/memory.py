@@ -167,6 +167,15 @@ def mem_growth_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
 
 
 @signal(
+    "mem_notable_mib", "figure", "MiB", "gpu",
+    "Growth that is worth a word after only 10 to 20 min: 512 MiB, or 2 % of the GPU if more.",
+)  # fmt: skip
+def mem_notable_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
+    total = signals.figure("mem_total_mib", gpu)
+    return 512.0 if isinstance(total, Missing) else max(512.0, 0.02 * total)
+
+
+@signal(
     "mem_creep_margin", "figure", "", "gpu",
     "BIC of the best benign shape less BIC of the best growing one; above 6 is strong evidence.",
 )  # fmt: skip

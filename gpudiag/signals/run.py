@@ -87,6 +87,17 @@ def _env(signals: SignalSet) -> Mapping[str, object] | Missing:
 
 
 @signal(
+    "gpus_hidden", "figure", "0 or 1", "run",
+    "1 if CUDA_VISIBLE_DEVICES is set and names no GPU (empty or -1), so that the run sees none.",
+)  # fmt: skip
+def gpus_hidden(signals: SignalSet, gpu: int | None) -> float | Missing:
+    env = _env(signals)
+    if isinstance(env, Missing):
+        return env
+    return float(str(env.get("CUDA_VISIBLE_DEVICES", "0")).strip() in ("", "-1", "NoDevFiles"))
+
+
+@signal(
     "paddle_naive_best_fit", "figure", "0 or 1", "run",
     "1 if FLAGS_allocator_strategy=naive_best_fit is set, which makes PaddlePaddle take 92 % of "
     "the free memory at once; its default, auto_growth, does not.",
