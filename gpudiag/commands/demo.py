@@ -57,6 +57,12 @@ def run(args: argparse.Namespace) -> int:
         )
     print(f"Scenario {chosen.name}: {chosen.shows}.")
     print(f"The GPU is simulated; processes, CPU and file reads are real. Recording {seconds:g} s.")
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores:
+        print(
+            f"Other programs keep this machine busy (load {load:.1f} on {cores} cores): they slow "
+            "the demo's training down too, and its report may say so."
+        )
     with tempfile.TemporaryDirectory(prefix="gpudiag-demo-") as folder:
         code = _record(Path(folder), chosen.name, seconds, len(chosen.gpu_share), recording)
     if code:

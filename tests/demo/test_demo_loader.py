@@ -57,7 +57,7 @@ def test_workers_carry_the_command_of_the_training(tmp_path: Path) -> None:
 
 def test_decoding_costs_more_if_more_is_asked(tmp_path: Path) -> None:
     """GIVEN two costs WHEN datasets are made THEN both decode a sample, the dear one with more."""
-    cheap, dear = (FileDataset(tmp_path, cpu_ms) for cpu_ms in (0.1, 20))
+    cheap, dear = (FileDataset(tmp_path, cpu_ms) for cpu_ms in (0.1, 200))
     assert dear._passes > 10 * cheap._passes
     assert cheap[3] == cheap[19]
     assert cheap[3] != cheap[4]
