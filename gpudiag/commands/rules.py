@@ -149,10 +149,9 @@ def _check(paths: Sequence[str]) -> int:
     except RulesError as error:
         for mistake in error.mistakes:
             print(mistake)
-        count = len(error.mistakes)
-        print(f"{count} {'mistake' if count == 1 else 'mistakes'}")
+        print(_counted(len(error.mistakes), "mistake"))
         return EXIT_BAD_RULE
-    print(f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, no mistake")
+    print(f"{_counted(len(rules), 'rule')}, no mistake")
     return 0
 
 
@@ -167,5 +166,10 @@ def _test(paths: Sequence[str]) -> int:
         print(f"{result.rule.path}: test {result.test.name!r}: {result.failure}")
         for figure in result.figures:
             print(f"    {figure}")
-    print(f"{len(results) - len(failed)} of {len(results)} tests of {len(rules)} rules passed")
+    passed = len(results) - len(failed)
+    print(f"{passed} of {len(results)} tests of {_counted(len(rules), 'rule')} passed")
     return EXIT_BAD_RULE if failed else 0
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

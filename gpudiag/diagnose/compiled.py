@@ -10,7 +10,8 @@ from gpudiag.diagnose.expression import Context, ExpressionError, Kind, Node, Sy
 from gpudiag.diagnose.functions import FUNCTIONS
 from gpudiag.diagnose.holes import Text, parse_text
 from gpudiag.diagnose.model import Cause, Level, Rule
-from gpudiag.diagnose.toml_section import Key
+from gpudiag.diagnose.toml_section import Key, in_words
+from gpudiag.errors import RuleError
 
 Report = Callable[[Key, str], None]
 T = TypeVar("T")
@@ -134,5 +135,5 @@ class _Compiler:
 
     def note(self, key: Key, problem: str) -> None:
         if self.report is None:
-            raise ExpressionError(f"{self.rule.name}: {key[0]}: {problem}", 1)
+            raise RuleError(f"{self.rule.name}: {in_words(key)}: {problem}")
         self.report(key, problem)

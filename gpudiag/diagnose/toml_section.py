@@ -36,7 +36,11 @@ class Mistake:
 
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.key}: {self.problem}" if self.key else f"{place}: {self.problem}"
+        said = (
+            f"{place}: {self.key[:200]}: {self.problem}" if self.key else f"{place}: {self.problem}"
+        )
+        # names of files and keys are a stranger's: they must not steer a terminal
+        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said)
 
 
 @dataclass

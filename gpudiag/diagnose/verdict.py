@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gpudiag.diagnose.evaluate import Evaluator, Figure, Unknown
 from gpudiag.diagnose.expression import Context, Symbol, parse, vocabulary
 from gpudiag.diagnose.model import Check, Finding, State
+from gpudiag.timeline.columns import parse_name
 from gpudiag.timeline.model import Timeline
 from gpudiag.units import format_duration
 
@@ -57,9 +58,11 @@ class Facts:
     @property
     def has_gpu_readings(self) -> bool:
         """Whether any GPU gave any reading."""
-        return any(
-            str(name).startswith("gpu") for name in self.timeline.frame.dropna(axis=1, how="all")
-        )
+        columns = [str(name) for name in self.timeline.frame.columns]
+        found = [
+            name for name in columns if (parsed := parse_name(name)) and parsed[0].scope == "gpu"
+        ]
+        return any(self.timeline.column(name) is not None for name in found)
 
 
 def verdict_of(

@@ -103,7 +103,7 @@ def rule(name: str = "a-rule", **changes: object) -> Rule:
         thresholds=(),
         severity=(),
         confidence=(),
-        causes=(Cause("cause", "A cause", "figure > 0", "", (Remedy("any", "Do this."),)),),
+        causes=(Cause("cause", "A cause", "1 > 0", "", (Remedy("any", "Do this."),)),),
         tests=(),
     )
     return replace(plain, **changes)  # type: ignore[arg-type]

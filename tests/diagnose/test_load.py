@@ -178,6 +178,14 @@ def test_a_path_that_is_no_rule_is_one_line(tmp_path: Path) -> None:
     assert "is named like" in mistakes(write(tmp_path, GOOD, "gpu wait.toml"))[0]
 
 
+def test_names_from_outside_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    said = mistakes(write(tmp_path, GOOD, "a\x1b[31m.toml"))
+    said += mistakes(write(tmp_path, GOOD + '[x."\\u001b[31m"]\n'))
+    said += mistakes(write(tmp_path, GOOD.replace("idle_least = {", '"\\u001b[31m" = {')))
+    assert len(said) >= 3
+    assert all(found.isprintable() for found in said)
+
+
 def test_what_is_no_file_or_too_large_is_never_read(tmp_path: Path) -> None:
     """GIVEN a pipe, a device, a folder and a huge file WHEN loaded THEN refused at once."""
     os.mkfifo(tmp_path / "pipe.toml")
