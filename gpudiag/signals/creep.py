@@ -23,6 +23,8 @@ MARGIN = 6.0  # BIC difference that counts as strong evidence (Kass and Raftery 
 GROWTH_MIB = 256.0
 GROWTH_SHARE = 0.01  # of the capacity
 RECENT_SHARE = 0.5  # the last third must grow at half the overall slope
+# Where the record begins on a logarithm, as a share of its length: a tenth is left out at the front.
+LOG_OFFSETS = (0.02, 0.04, 0.07, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.23, 0.26)
 TAUS = (0.03, 0.06, 0.12, 0.25, 0.50)  # of the length: how fast a warm-up levels off
 
 
@@ -112,7 +114,9 @@ def _benign(u: Array, f: Array) -> dict[str, float]:
     shapes["one step"] = min(_bic(_stairs(f, (cut,)), n, 3) for cut in range(1, n))
     pairs = combinations(range(1, n), 2)
     shapes["two steps"] = min(_bic(_stairs(f, pair), n, 5) for pair in pairs)
-    shapes["logarithmic"] = _bic(_fit(f, one, np.log(np.arange(1, n + 1)))[1], n, 2)
+    shapes["logarithmic"] = min(
+        _bic(_fit(f, one, np.log(u + offset))[1], n, 3) for offset in LOG_OFFSETS
+    )
     shapes["levelling off"] = min(_bic(_fit(f, one, np.exp(-u / tau))[1], n, 3) for tau in TAUS)
     return shapes
 
