@@ -18,7 +18,7 @@ from gpudiag.record.gpus import Gpus, Readings
 from gpudiag.record.host import HostSampler
 from gpudiag.record.launch import Exit, Helper, Launcher
 from gpudiag.record.processes import Processes
-from gpudiag.timeline.writer import Writer
+from gpudiag.record.writing import Writer
 
 _SHORTEST_SHARE = 0.3  # of an interval: over less, rates would be noise
 _WRITE_S = 0.25

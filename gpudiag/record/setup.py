@@ -15,8 +15,9 @@ from gpudiag.record import environment, host
 from gpudiag.record.cgroup import Cgroup
 from gpudiag.record.launch import Launcher
 from gpudiag.record.sampler import Sampler
+from gpudiag.record.writing import Writer
 from gpudiag.timeline.columns import COLUMNS
-from gpudiag.timeline.writer import RunFile, Writer
+from gpudiag.timeline.writer import RunFile
 
 if TYPE_CHECKING:
     from gpudiag.record.recorder import Options

@@ -1,7 +1,6 @@
 """② Write run.csv, format 1: append a row a tick, so that whatever happens leaves a readable file.
 
-`RunFile` writes; `Writer` does so in a thread of its own, so that a stalled disk holds up nothing
-but the rows. Standard library only: `record` imports this module.
+Standard library only: `record` imports this module.
 """
 
 from __future__ import annotations
@@ -11,15 +10,14 @@ import errno
 import json
 import math
 import os
-import queue
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gpudiag.timeline.columns import MAGIC, parse_name
 
-_QUEUE = 4096  # over an hour at the default interval
+_APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NEW = _APPEND | os.O_CREAT | os.O_EXCL
 _RETRY_ROWS = 30  # after a widening that failed
 
 
@@ -50,10 +48,9 @@ class RunFile:
         self._wanted: list[str] = []
         self._stale_start = False
         self._rows_to_retry = 0
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-        self._file = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
         self._broken_line = False
-        self._append(f"{MAGIC}\n{self._start_line()}{self._header()}")
+        head = f"{MAGIC}\n{self._start_line()}{self._header()}".encode()
+        self._file = _create(path, head)
 
     def row(self, values: Mapping[str, float | int | None]) -> None:
         """Append one row; names that are no columns yet widen the file."""
@@ -122,7 +119,7 @@ class RunFile:
     def _rewrite(self) -> None:
         """Put a wider or better informed file in the place of the old one, all at once."""
         self._rows_to_retry = _RETRY_ROWS
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+        temporary = _temporary(self.path)
         try:
             mine = os.fstat(self._file)
             there = self.path.stat()
@@ -132,7 +129,7 @@ class RunFile:
                 self._copy(old, new)
                 with contextlib.suppress(OSError, AttributeError):
                     os.fchmod(new.fileno(), mine.st_mode & 0o7777)
-            fresh = os.open(temporary, os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
+            fresh = os.open(temporary, _APPEND)
             temporary.replace(self.path)
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -171,6 +168,32 @@ class RunFile:
         self.trouble = self.trouble or reason
 
 
+def _create(path: Path, head: bytes) -> int:
+    """Make the file with its head in it, so that nobody sees it empty; a descriptor to append.
+
+    Raises FileExistsError and OSError.
+    """
+    temporary = _temporary(path)
+    file = os.open(temporary, _NEW, 0o666)
+    try:
+        os.write(file, head)
+        os.link(temporary, path)
+    except OSError as error:
+        os.close(file)
+        if error.errno in (errno.EEXIST, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            raise
+        # a file system without hard links
+        file = os.open(path, _NEW, 0o666)
+        os.write(file, head)
+    finally:
+        temporary.unlink()
+    return file
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
 def _digits(name: str) -> int:
     known = parse_name(name)
     if known is None:
@@ -181,68 +204,3 @@ def _digits(name: str) -> int:
 def _json(facts: Mapping[str, Any]) -> str:
     # ASCII, because a command line may hold bytes that are no UTF-8
     return json.dumps(facts, separators=(",", ":"), default=str)
-
-
-class Writer:
-    """A RunFile behind a queue. Every method returns at once; a full queue loses the row."""
-
-    def __init__(self, file: RunFile) -> None:
-        self._file = file
-        self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_QUEUE)
-        self._overflow = 0
-        self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
-        self._thread.start()
-
-    @property
-    def path(self) -> Path:
-        """Where the recording is written."""
-        return self._file.path
-
-    @property
-    def lost_rows(self) -> int:
-        """Rows that did not reach the file so far."""
-        return self._file.lost_rows + self._overflow
-
-    @property
-    def trouble(self) -> str:
-        """The first reason why something could not be written; empty if there is none."""
-        if self._overflow and not self._file.trouble:
-            return f"{self._file.path}: the disk did not keep up"
-        return self._file.trouble
-
-    def row(self, values: Mapping[str, float | int | None]) -> None:
-        """See RunFile.row; `values` must not change afterwards."""
-        if not self._put(lambda: self._file.row(values)):
-            self._overflow += 1
-
-    def event(
-        self, t_s: float, kind: str, text: str, data: Mapping[str, Any] | None = None
-    ) -> None:
-        """See RunFile.event."""
-        self._put(lambda: self._file.event(t_s, kind, text, data or {}))
-
-    def restart(self, facts: Mapping[str, Any]) -> None:
-        """See RunFile.restart."""
-        self._put(lambda: self._file.restart(facts))
-
-    def widen(self, columns: Sequence[str]) -> None:
-        """See RunFile.widen."""
-        self._put(lambda: self._file.widen(columns))
-
-    def close(self, end: Mapping[str, Any], patience_s: float) -> bool:
-        """Write what is queued and the end line; False if that took longer than `patience_s`."""
-        self._put(lambda: self._file.close(end))
-        self._put(None)
-        self._thread.join(patience_s)
-        return not self._thread.is_alive()
-
-    def _put(self, job: Callable[[], None] | None) -> bool:
-        try:
-            self._jobs.put_nowait(job)
-        except queue.Full:
-            return False
-        return True
-
-    def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job()
