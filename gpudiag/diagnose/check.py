@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from gpudiag.diagnose.compiled import CompiledRule
 from gpudiag.diagnose.episodes import episodes_of
-from gpudiag.diagnose.evaluate import Evaluator, Unknown
+from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.model import Episode
+from gpudiag.diagnose.truth import Unknown
 from gpudiag.signals.clock import Clock, Mask
 
 NO_CLOCK = "the times of the samples are not known"

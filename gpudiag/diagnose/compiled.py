@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gpudiag.diagnose.expression import Context, ExpressionError, Kind, Node, Symbol, parse
+from gpudiag.diagnose.expression import parse
 from gpudiag.diagnose.functions import FUNCTIONS
 from gpudiag.diagnose.holes import Text, parse_text
 from gpudiag.diagnose.model import Cause, Level, Rule
+from gpudiag.diagnose.nodes import Context, ExpressionError, Kind, Node, Symbol
 from gpudiag.diagnose.toml_section import Key, in_words
 from gpudiag.errors import RuleError
 

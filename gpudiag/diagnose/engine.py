@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from gpudiag.diagnose.check import Result, check
 from gpudiag.diagnose.compiled import CompiledRule, compile_rule
 from gpudiag.diagnose.evaluate import Evaluator, Signals
-from gpudiag.diagnose.expression import vocabulary
 from gpudiag.diagnose.findings import finding_from
 from gpudiag.diagnose.framework import framework_of
 from gpudiag.diagnose.holes import Filling, fill_sentences
 from gpudiag.diagnose.ledger import time_ledger
 from gpudiag.diagnose.load import load_rules
 from gpudiag.diagnose.model import SEVERITIES, Check, Diagnosis, Finding, Rule
+from gpudiag.diagnose.nodes import vocabulary
 from gpudiag.diagnose.verdict import Facts, limits_of, verdict_of
 from gpudiag.signals.base import REGISTRY
 from gpudiag.signals.clock import clock_of

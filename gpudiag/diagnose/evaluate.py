@@ -10,19 +10,17 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from gpudiag.diagnose.expression import Node
 from gpudiag.diagnose.functions import FUNCTIONS, Array
+from gpudiag.diagnose.nodes import Node
+from gpudiag.diagnose.truth import Condition, Figure, Truth, Unknown, join, kleene
 from gpudiag.signals.base import Missing, Value
+from gpudiag.signals.clock import Mask
 from gpudiag.timeline.model import Timeline
-
-Mask = npt.NDArray[np.bool_]
 
 _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -51,42 +49,6 @@ class Signals(Protocol):
     def active(self) -> pd.Series | Missing: ...
 
     def get(self, name: str, gpu: int | None = None) -> Value: ...
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """A value that cannot be told, and why (each reason once, in the order met)."""
-
-    reasons: tuple[str, ...]
-
-    @staticmethod
-    def of(*values: object) -> Unknown:
-        """All reasons of those of `values` that are Unknown."""
-        reasons = (r for value in values if isinstance(value, Unknown) for r in value.reasons)
-        return Unknown(tuple(dict.fromkeys(reasons)))
-
-
-@dataclass(frozen=True)
-class Truth:
-    """A condition over the ticks: where it is true, where false, and where a reading lacks.
-
-    A tick in none of the three is not known because a whole signal is missing (`unknown`).
-    """
-
-    true: Mask
-    false: Mask
-    gap: Mask
-    unknown: Unknown = Unknown(())
-
-    @property
-    def open(self) -> Mask:
-        """The ticks that a missing signal would have decided."""
-        undecided: Mask = ~(self.true | self.false | self.gap)
-        return undecided
-
-
-Figure = float | Unknown
-Condition = bool | Unknown
 
 
 class Evaluator:
@@ -125,7 +87,7 @@ class Evaluator:
     ) -> Condition:
         """Whether a node of kind `condition` holds."""
         if node.op in ("and", "or"):
-            return _kleene(node.op, [self.condition(arg, gpu, cost) for arg in node.args])
+            return kleene(node.op, [self.condition(arg, gpu, cost) for arg in node.args])
         left, right = (self.figure(arg, gpu, cost) for arg in node.args)
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             return Unknown.of(left, right)
@@ -158,7 +120,7 @@ class Evaluator:
         if node.kind == "condition":
             return self._constant(self.condition(node, gpu, cost))
         if node.op in ("and", "or"):
-            return _join(node.op, [self.truth(arg, gpu, cost) for arg in node.args])
+            return join(node.op, [self.truth(arg, gpu, cost) for arg in node.args])
         sides = [self._side(arg, gpu, cost) for arg in node.args]
         if any(isinstance(side, Unknown) for side in sides):
             return self._constant(Unknown.of(*sides))
@@ -252,23 +214,3 @@ def _reckon(op: str, sides: list[Figure]) -> Figure:
         return Unknown(("a figure to divide by is zero",))
     result = known[0] / known[1] if op == "/" else _ARITHMETIC[op](known[0], known[1])
     return result if math.isfinite(result) else Unknown(("a figure is too large",))
-
-
-def _kleene(op: str, values: list[Condition]) -> Condition:
-    decides = op == "or"
-    if any(value is decides for value in values):
-        return decides
-    unknown = Unknown.of(*values)
-    return unknown if any(isinstance(value, Unknown) for value in values) else not decides
-
-
-def _join(op: str, parts: list[Truth]) -> Truth:
-    any_of, all_of = np.logical_or.reduce, np.logical_and.reduce
-    trues, falses = [part.true for part in parts], [part.false for part in parts]
-    if op == "and":
-        true, false = all_of(trues), any_of(falses)
-    else:
-        true, false = any_of(trues), all_of(falses)
-    # a tick with a missing reading counts neither way in a share, but Kleene's truth stands
-    gap = any_of([part.gap for part in parts])
-    return Truth(true, false, gap, Unknown.of(*(part.unknown for part in parts)))

@@ -14,8 +14,7 @@ from typing import cast
 from gpudiag.diagnose.check import Hit
 from gpudiag.diagnose.compiled import CompiledCause, CompiledRule
 from gpudiag.diagnose.episodes import union
-from gpudiag.diagnose.evaluate import Evaluator, Figure, Unknown
-from gpudiag.diagnose.expression import Node
+from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.holes import Filling, Text, fill, fill_or_dots
 from gpudiag.diagnose.model import (
     SEVERITIES,
@@ -25,6 +24,8 @@ from gpudiag.diagnose.model import (
     Level,
     Severity,
 )
+from gpudiag.diagnose.nodes import Node
+from gpudiag.diagnose.truth import Figure, Unknown
 
 MOST_GPUS_IN_EVIDENCE = 8
 

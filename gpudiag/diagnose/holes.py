@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpudiag.diagnose.evaluate import Evaluator, Figure, Unknown
-from gpudiag.diagnose.expression import Context, ExpressionError, Node, parse
+from gpudiag.diagnose.evaluate import Evaluator
+from gpudiag.diagnose.expression import parse
+from gpudiag.diagnose.nodes import Context, ExpressionError, Node
+from gpudiag.diagnose.truth import Figure, Unknown
 from gpudiag.units import format_duration
 
 MAX_PARTS = 200

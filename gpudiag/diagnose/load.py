@@ -14,8 +14,8 @@ from typing import Any
 
 from gpudiag import signals as _all_signals  # noqa: F401  (registers every signal)
 from gpudiag.diagnose.compiled import compile_rule
-from gpudiag.diagnose.expression import Symbol, vocabulary
 from gpudiag.diagnose.model import Rule, RuleTest
+from gpudiag.diagnose.nodes import Symbol, vocabulary
 from gpudiag.diagnose.rule_file import LONGEST_NAME, NAME, rule_from
 from gpudiag.diagnose.series import SeriesError, parse_series
 from gpudiag.diagnose.toml_section import Mistake, Mistakes, line_numbers

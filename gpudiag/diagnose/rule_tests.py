@@ -11,10 +11,11 @@ import pandas as pd
 
 from gpudiag.diagnose.compiled import CompiledRule, compile_rule
 from gpudiag.diagnose.engine import evaluate
-from gpudiag.diagnose.evaluate import Evaluator, Unknown
-from gpudiag.diagnose.expression import Node, vocabulary
+from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.model import Check, Finding, Rule, RuleTest
+from gpudiag.diagnose.nodes import Node, vocabulary
 from gpudiag.diagnose.series import parse_series
+from gpudiag.diagnose.truth import Unknown
 from gpudiag.errors import RuleError
 from gpudiag.signals.base import REGISTRY
 from gpudiag.signals.compute import SignalSet

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpudiag.diagnose.evaluate import Evaluator, Figure, Unknown
-from gpudiag.diagnose.expression import Context, Symbol, parse, vocabulary
+from gpudiag.diagnose.evaluate import Evaluator
+from gpudiag.diagnose.expression import parse
 from gpudiag.diagnose.model import Check, Finding, State
+from gpudiag.diagnose.nodes import Context, Symbol, vocabulary
+from gpudiag.diagnose.truth import Figure, Unknown
 from gpudiag.timeline.columns import parse_name
 from gpudiag.timeline.model import Timeline
 from gpudiag.units import format_duration

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from gpudiag.diagnose.expression import Context, Symbol, parse
+from gpudiag.diagnose.expression import parse
 from gpudiag.diagnose.model import Cause, Remedy, Rule
+from gpudiag.diagnose.nodes import Context, Symbol
 from gpudiag.signals.base import Missing, Value
 from gpudiag.timeline.model import Event, Source, Timeline
 

@@ -9,7 +9,8 @@ from diagnose_fakes import NAN, FakeSignals, node
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudiag.diagnose.evaluate import Evaluator, Unknown
+from gpudiag.diagnose.evaluate import Evaluator
+from gpudiag.diagnose.truth import Unknown
 from gpudiag.errors import RuleError
 
 SIGNALS = FakeSignals(

@@ -9,7 +9,8 @@ from diagnose_fakes import context, node
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpudiag.diagnose.expression import ExpressionError, Node, parse, vocabulary
+from gpudiag.diagnose.expression import parse
+from gpudiag.diagnose.nodes import ExpressionError, Node, vocabulary
 from gpudiag.errors import EXIT_BAD_RULE, RuleError
 from gpudiag.signals.base import REGISTRY
 from gpudiag.timeline.columns import COLUMNS

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudiag.diagnose.evaluate import Evaluator
-from gpudiag.diagnose.expression import ExpressionError
 from gpudiag.diagnose.holes import (
     FORMATS,
     Filling,
@@ -20,6 +19,7 @@ from gpudiag.diagnose.holes import (
     gpus_in_words,
     parse_text,
 )
+from gpudiag.diagnose.nodes import ExpressionError
 
 FILLING = Filling(
     Evaluator(FakeSignals({"figure": 0.344, ("gpu_figure", 3): 7.0})), 3, (0, 3), cost=0.25

@@ -244,7 +244,7 @@ def test_a_value_of_any_type_at_any_key_is_a_mistake_or_a_rule(tmp_path: Path, d
     import tomllib
 
     from gpudiag.diagnose.compiled import compile_rule
-    from gpudiag.diagnose.expression import vocabulary
+    from gpudiag.diagnose.nodes import vocabulary
     from gpudiag.diagnose.rule_file import rule_from
     from gpudiag.diagnose.toml_section import Mistakes
     from gpudiag.signals.base import REGISTRY
