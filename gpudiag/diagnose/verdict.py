@@ -79,13 +79,15 @@ def verdict_of(
     problems = [finding for finding in findings if finding.severity != "info"]
     if problems:
         return "problem", _problem(problems)
-    reason = _why_not(facts, findings, checks)
+    reason = _no_basis(facts)
+    if reason or isinstance(facts.idle, Unknown):
+        return "cannot tell", reason or f"Cannot tell: {_reasons(facts.idle)}."
+    busy = _busy(facts, facts.idle)
+    reason = _open_question(facts, facts.idle, findings, checks)
     if reason:
         return "cannot tell", reason
-    idle = "" if isinstance(facts.idle, Unknown) else _busy(facts.idle)
-    active = "" if isinstance(facts.active_s, Unknown) else format_duration(facts.active_s)
     done = sum(check.outcome != "unchecked" for check in checks)
-    return "healthy", f"No problem was found in {done} checks: the GPUs were {idle} ({active})."
+    return "healthy", f"No problem was found in {done} checks. {busy}."
 
 
 def _problem(problems: list[Finding]) -> str:
@@ -99,32 +101,42 @@ def _problem(problems: list[Finding]) -> str:
     return sentence
 
 
-def _why_not(facts: Facts, findings: Sequence[Finding], checks: Sequence[Check]) -> str:
-    """Why a run without a problem is not healthy; empty if it is."""
+def _no_basis(facts: Facts) -> str:
+    """What the recording lacks for any verdict; empty if nothing."""
     timeline = facts.timeline
     if timeline.frame.empty:
         return "Cannot tell: the recording holds no samples."
     if not facts.has_gpu_readings:
         return f"Cannot tell: no GPU data was recorded{_gpu_source(timeline)}."
     if not facts.utilisation:
-        return "Cannot tell: the utilisation of the GPUs was not recorded."
-    measured = _measured(facts)
+        return f"Cannot tell: {_reasons(facts.idle)}."
     if not timeline.source.time_known:
-        return f"Cannot tell: the times of the samples are not known.{measured}"
+        known = "" if isinstance(facts.idle, Unknown) else f" {_busy(facts, facts.idle)}."
+        return f"Cannot tell: the times of the samples are not known.{known}"
     if isinstance(facts.active_s, Unknown):
-        return f"Cannot tell: {'; '.join(facts.active_s.reasons)}."
+        return f"Cannot tell: {_reasons(facts.active_s)}."
     if facts.active_s < SHORTEST_S:
         return (
             f"Too short for a verdict: the GPUs were active for {format_duration(facts.active_s)}, "
             f"and {format_duration(SHORTEST_S)} are needed."
         )
+    return ""
+
+
+def _open_question(
+    facts: Facts, idle: float, findings: Sequence[Finding], checks: Sequence[Check]
+) -> str:
+    """Why a run that was measured is not called healthy; empty if it may be."""
+    busy = _busy(facts, idle)
+    if not facts.cpu_side and idle > UNEXPLAINED:
+        return f"{busy}; the cause was not recorded."
     if not facts.cpu_side:
-        return _gpu_side_only(facts)
+        return f"{busy}; no more is known, for only the GPU side was recorded."
     unchecked = _unchecked(facts, checks)
     if unchecked:
-        return f"Cannot tell: {unchecked}.{measured}"
-    if not isinstance(facts.idle, Unknown) and facts.idle > UNEXPLAINED and not findings:
-        return f"Cannot tell: the GPUs were {_busy(facts.idle)}, and no rule explains it."
+        return f"Cannot tell: {unchecked}. {busy}."
+    if idle > UNEXPLAINED and not findings:
+        return f"{busy}, and no rule explains it."
     return ""
 
 
@@ -134,24 +146,17 @@ def _gpu_source(timeline: Timeline) -> str:
     return f" ({text})" if isinstance(text, str) and text else ""
 
 
-def _busy(idle: float) -> str:
-    if idle > UNEXPLAINED:
-        return f"idle {100 * idle:.0f} % of the active time"
-    return f"busy {100 * (1 - idle):.0f} % of the active time"
+def _busy(facts: Facts, idle: float) -> str:
+    """How busy the GPUs were (how idle, if that is much), as a sentence without its full stop."""
+    who = "The GPU was" if len(facts.gpus) == 1 else "The GPUs were"
+    share = f"idle {100 * idle:.0f} %" if idle > UNEXPLAINED else f"busy {100 * (1 - idle):.0f} %"
+    if isinstance(facts.active_s, Unknown):
+        return f"{who} {share} of the active samples"
+    return f"{who} {share} of the active time ({format_duration(facts.active_s)})"
 
 
-def _measured(facts: Facts) -> str:
-    return "" if isinstance(facts.idle, Unknown) else f" The GPUs were {_busy(facts.idle)}."
-
-
-def _gpu_side_only(facts: Facts) -> str:
-    if isinstance(facts.idle, Unknown):
-        return "Cannot tell: only the GPU side was recorded."
-    if facts.idle > UNEXPLAINED:
-        return f"The GPUs were {_busy(facts.idle)}; the cause was not recorded."
-    return (
-        f"The GPUs were {_busy(facts.idle)}; no more is known, for only the GPU side was recorded."
-    )
+def _reasons(value: Figure) -> str:
+    return "; ".join(value.reasons) if isinstance(value, Unknown) else ""
 
 
 def _unchecked(facts: Facts, checks: Sequence[Check]) -> str:

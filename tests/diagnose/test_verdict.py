@@ -55,7 +55,7 @@ def said(given: Timeline, *rules: Rule) -> tuple[str, str]:
 def test_healthy_is_said_with_its_figures() -> None:
     state, sentence = said(timeline())
     assert state == "healthy"
-    assert sentence.startswith("No problem was found in 3 checks: the GPUs were busy 97 % of the")
+    assert sentence.startswith("No problem was found in 3 checks. The GPU was busy 97 % of the")
 
 
 def test_a_problem_is_said_in_plain_words_with_its_bound() -> None:
@@ -90,11 +90,14 @@ def test_information_alone_is_no_problem() -> None:
         (timeline(seconds=30), "Too short for a verdict: the GPUs were active for 24 s, and 30 s"),
         (timeline(seconds=0), "the recording holds no samples"),
         (timeline(util=None), "the utilisation of the GPUs was not recorded"),
-        (timeline(time_known=False), "times of the samples are not known. The GPUs were busy 97 %"),
-        (timeline(cpu=False), "The GPUs were busy 97 % of the active time; no more is known"),
-        (timeline(cpu=False, util=15.0), "idle 85 % of the active time; the cause was not"),
+        (timeline(time_known=False), "times of the samples are not known. The GPU was busy 97 %"),
+        (timeline(cpu=False), "The GPU was busy 97 % of the active time (9 min); no more"),
+        (timeline(cpu=False, util=15.0), "min); the cause was not recorded"),
         (timeline(util=0.0), "Cannot tell: no GPU of the run was ever busy"),
-        (timeline(util=70.0), "idle 30 % of the active time, and no rule explains it"),
+        (
+            timeline(util=70.0, gpus=2),
+            "The GPUs were idle 30 % of the active time (9 min), and no rule",
+        ),
         (timeline(util=None, gpus=0), "no GPU data was recorded"),
         (
             timeline(util=None, gpus=0, gpu_source={"text": "nvidia-smi was not found"}),
