@@ -125,7 +125,7 @@ class _Ticks:
         if block is not None:
             new = np.diff(block, prepend=block[0]) != 0
         else:
-            new = np.diff(gpu, prepend=gpu[0] - 1) <= 0
+            new = _turns(gpu)
             if time is not None and len(time) > 1:
                 pause = np.diff(time, prepend=time[0])
                 again = [np.diff(time[gpu == g]) for g in np.unique(gpu)]
@@ -179,7 +179,8 @@ class _Ticks:
 
     def _spread(self, at: np.ndarray, readings: Readings) -> np.ndarray:
         """Seconds since the first tick; ticks of one written time are spread until the next."""
-        at = at - at[0]
+        # Seconds since 1970 hold microseconds, no more.
+        at = np.round(at - at[0], 6)
         values, first, counts = np.unique(at, return_index=True, return_counts=True)
         if len(values) == len(at):
             return at
@@ -198,6 +199,14 @@ class _Ticks:
         )
         spread: np.ndarray = at + place * np.repeat(room / counts, counts)
         return spread
+
+
+def _turns(gpu: np.ndarray) -> np.ndarray:
+    """Where a new round over the GPUs begins, in the order of their numbers or of their rows."""
+    numbers, first = np.unique(gpu, return_index=True)
+    rank = np.argsort(np.argsort(first))[np.searchsorted(numbers, gpu)]
+    by_number, by_row = (np.diff(order, prepend=order[0] - 1) <= 0 for order in (gpu, rank))
+    return by_row if by_row.sum() < by_number.sum() else by_number
 
 
 def _frame(
@@ -252,12 +261,16 @@ def _events(readings: Readings, gpu: np.ndarray, ticks: _Ticks) -> list[Event]:
 
 def _losses(readings: Readings, gpu: np.ndarray, ticks: _Ticks) -> list[Event]:
     """An event where a GPU stops answering, by the words that nvidia-smi puts into its cells."""
-    words = np.array([any(word in text.lower() for word in LOST) for text in readings.reason_texts])
-    if not words.any() or not readings.reasons:
+    texts = [text.lower() for text in readings.reason_texts]
+    sure = np.array([any(word in text for word in LOST) for text in texts])
+    likely = sure | np.array(["unknown error" in text for text in texts])
+    if not likely.any() or not readings.reasons:
         return []
     table = np.array([readings.reasons[role] for role in readings.reasons])
-    hit = words[table]
-    lost = hit.any(axis=0)
+    hit = likely[table]
+    # An unknown error in one cell is that of a sensor; in all cells it is that of the GPU.
+    dumb = np.all([np.isnan(readings.figures[r]) for r in FIGURES if r in readings.figures], axis=0)
+    lost = sure[table].any(axis=0) | (hit.any(axis=0) & dumb)
     events = []
     for number in np.unique(gpu[lost]):
         where = np.flatnonzero(gpu == number)

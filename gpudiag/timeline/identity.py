@@ -49,10 +49,9 @@ def _by_index(readings: Readings) -> np.ndarray:
         filled[at] = before if alone and before >= 0 else expected
         if not alone and not np.isnan(after) and after <= filled[at] and after != 0:
             filled[at] = np.nan
-    readings.notes.append(
-        f"{int(unknown.sum()):,} rows have no GPU index; they were given to the GPU whose turn "
-        "it was."
-    )
+    count = int(unknown.sum())
+    rows = "1 row has" if count == 1 else f"{count:,} rows have"
+    readings.notes.append(f"{rows} no GPU index and went to the GPU whose turn it was.")
     readings.figures["index"] = filled
     readings.drop(np.isnan(filled), "no index, and which GPU it is cannot be told")
     return readings.figures["index"].astype(np.int64)
@@ -66,10 +65,14 @@ def _cards_apart(readings: Readings, gpu: np.ndarray) -> np.ndarray:
     codes, words = readings.texts[role]
     free = int(gpu.max()) + 1
     for number in np.unique(gpu):
-        cards = [c for c in dict.fromkeys(codes[gpu == number].tolist()) if c >= 0]
+        # Drivers since 2021 write "NVIDIA" before the names that older ones wrote without it.
+        seen = dict.fromkeys(codes[gpu == number].tolist())
+        plain = {c: words[c].lower().removeprefix("nvidia ") for c in seen if c >= 0}
+        cards = [c for c in plain if c == next(o for o in plain if plain[o] == plain[c])]
         if len(cards) > 1 and free + len(cards) - 1 <= MOST_GPUS:
             for card in cards[1:]:
-                gpu = np.where((gpu == number) & (codes == card), free, gpu)
+                same = [c for c in plain if plain[c] == plain[card]]
+                gpu = np.where((gpu == number) & np.isin(codes, same), free, gpu)
                 readings.notes.append(
                     f"Index {number} stands for two different cards: {words[cards[0]]} and "
                     f"{words[card]}. They are kept apart, the second as GPU {free}."
@@ -109,10 +112,15 @@ def _by_place(readings: Readings) -> tuple[np.ndarray, np.ndarray | None]:
         if count == 1:
             return np.zeros(len(blocks), dtype=np.int64), None
         return _placed(readings, blocks, starts, sizes, count, what)
-    if len(readings) > 1 and (readings.time is None or not len(readings.time)):
+    if len(readings) > 1:
+        doubt = (
+            f"its {len(readings)} rows may be as many GPUs at one moment"
+            if len(readings) <= _SINGLE_BLOCK
+            else "several GPUs may be mixed"
+        )
         readings.notes.append(
-            "The log has no GPU index and nothing that parts one moment from the next: all rows "
-            "were taken as one GPU. If several GPUs were logged, log the index too."
+            "The log has no GPU index and nothing that parts one moment from the next: how many "
+            f"GPUs it holds cannot be told. It was read as one GPU, but {doubt}. Log the index too."
         )
     return np.zeros(len(readings), dtype=np.int64), None
 
@@ -180,8 +188,10 @@ def _by_turn(readings: Readings) -> np.ndarray | None:
     """Memory that stands still on each GPU but differs between them betrays whose turn it is."""
     for role in ("mem_used_mib", "mem_total_mib"):
         values = readings.figures.get(role)
-        if values is None or np.isnan(values).any() or np.mean(values[1:] == values[:-1]) > 0.5:
+        if values is None or len(values) < 6 or np.isnan(values).any():
             continue
+        if np.mean(values[1:] == values[:-1]) > 0.5:
+            continue  # it mostly repeats the row before: one GPU at rest
         for count in range(2, _SINGLE_BLOCK + 1):
             if len(values) < 3 * count:
                 break

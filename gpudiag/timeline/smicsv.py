@@ -23,6 +23,7 @@ from gpudiag.timeline.smicsv_guess import guess
 from gpudiag.timeline.smicsv_lines import Rows, Sorted, row_like, rows
 
 NAME = "nvidia-smi --query-gpu CSV"
+_ENOUGH = 400
 _NUMERIC = (*FIGURES, *FACT_FIGURES, "index")
 
 
@@ -30,15 +31,18 @@ def recognise(head: str) -> float:
     """By a header with names of nvidia-smi's fields, or by rows that only nvidia-smi writes."""
     lines = [line.strip() for line in head.splitlines()[:2000]]
     lines = [line for line in lines if line and line[0] not in "|+"]
-    rows_seen = 0
+    seen = rows_seen = 0
     for line in lines:
         cells = split(line)
         if header(cells):
             return 0.9
+        if seen >= _ENOUGH:
+            break
+        seen += 1
         dated = clock.stamp(line)
         rows_seen += row_like(split(dated[1]) if dated else cells)
     if rows_seen:
-        return 0.1 + 0.5 * rows_seen / len(lines)
+        return 0.1 + 0.5 * rows_seen / seen
     return 0.05 if any(trouble.find(line) for line in lines[:50]) else 0.0
 
 
@@ -108,17 +112,18 @@ class _Collector:
         fits = np.zeros(len(rows.line), dtype=np.int16)
         for role, columns in by_role.items():
             if role in _NUMERIC or role.startswith("word:"):
-                values, numbers = self._numbers(rows.table, role, columns, fields)
+                values, numbers = self._numbers(rows, role, columns, fields)
                 part[role], part["?" + role] = values, numbers
                 wrong = self._garbage()[numbers]
                 fits += np.where(wrong, -1, 1).astype(np.int16)
             elif role in FACT_TEXTS:
                 part["=" + role] = self._text(rows.table[columns[0]], role)
         if "time" in by_role:
-            texts = rows.table[by_role["time"][0]].str.strip()
+            texts = [text.strip() for text in rows.table[by_role["time"][0]]]
             if "date" in by_role:
-                texts = rows.table[by_role["date"][0]].str.strip() + " " + texts
-            part["#time"] = clock.seconds(texts.tolist())
+                days = rows.table[by_role["date"][0]]
+                texts = [f"{day.strip()} {text}" for day, text in zip(days, texts, strict=True)]
+            part["#time"] = clock.seconds(texts)
         self._mask_of_words(part)
         keep = fits > 0
         self._dropped += [
@@ -146,12 +151,13 @@ class _Collector:
         self._dropped += [Dropped(int(line), reason) for line in rows.line]
 
     def _numbers(
-        self, table: pd.DataFrame, role: str, columns: list[int], fields: tuple[Field, ...]
+        self, rows: Rows, role: str, columns: list[int], fields: tuple[Field, ...]
     ) -> tuple[np.ndarray, np.ndarray]:
         """The figures of the best column of `role` that has any."""
+        table, quoted = rows.table, rows.quoted
         first: tuple[np.ndarray, np.ndarray] | None = None
         for at in columns:
-            if table[at].str.contains("\n", regex=False).any():
+            if quoted and any("\n" in text for text in table[at]):
                 self._note(
                     f"Cells of {fields[at].name or role} hold several lines, one a GPU: the first "
                     "was read, and the other GPUs were not logged in full."
@@ -176,10 +182,11 @@ class _Collector:
         return np.array([t.startswith(("not a figure", "unit ")) for t in self._reasons.texts])
 
     def _text(self, column: pd.Series, role: str) -> np.ndarray:
-        codes, uniques = pd.factorize(column.str.strip())
+        codes, uniques = pd.factorize(column)
         words = self._words[role]
         numbers = [
-            -1 if is_missing(text) else words.setdefault(text[:200], len(words)) for text in uniques
+            -1 if is_missing(text) else words.setdefault(text[:200], len(words))
+            for text in map(str.strip, uniques)
         ]
         return np.array(numbers, dtype=np.int32)[codes]
 
@@ -211,7 +218,7 @@ class _Collector:
         """All pieces in the order of the file."""
         roles = {role for part in self._parts for role in part}
         timed = any("#time" in part for part in self._parts)
-        absent = self._reasons.number("not in these rows")
+        absent = self._reasons.number("no such column")
         columns: dict[str, np.ndarray] = {}
         for role in sorted(roles):
             kind = role[0]
@@ -224,7 +231,8 @@ class _Collector:
                 ]
             )
         order = np.argsort(columns["#line"], kind="stable")
-        columns = {role: values[order] for role, values in columns.items()}
+        if (np.diff(order) != 1).any():
+            columns = {role: values[order] for role, values in columns.items()}
         if self._aside:
             listed = ", ".join(name[:40] or "(no name)" for name in list(self._aside)[:8])
             self._note(f"Columns that are not understood were left aside: {listed}.")
@@ -251,9 +259,8 @@ class _Collector:
 
     def _text_note(self, found: Sorted) -> None:
         if found.text_lines:
-            number, text = found.text_lines[0]
-            count = len(found.text_lines)
-            lines = "1 line" if count == 1 else f"{count:,} lines"
+            number, text = found.first_text
+            lines = "1 line" if found.text_lines == 1 else f"{found.text_lines:,} lines"
             self._notes.append(f"{lines} of other text passed over, first line {number}: {text!r}.")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
@@ -223,16 +223,16 @@ def _used(one: _Column, other: _Column, shares: Sequence[_Column]) -> _Column | 
 def _orders() -> dict[int, list[str]]:
     """The orders in which people ask for these figures, by length."""
     found = set()
-    for front in ("", "C", "P", "PC", "CP"):
-        for load in ("U", "UV"):
-            for memory in ("", "M", "MT", "TM"):
-                ends = [e for e in ("C", "P") if e not in front]
-                tails = {"".join(p) for n in range(len(ends) + 1) for p in permutations(ends, n)}
-                tails |= {tail.replace("P", "PL") for tail in tails}
-                for tail in tails:
-                    found.add(front + load + memory + tail)
-                    if not front:
-                        found.add(memory + load + tail)
+    loads = ("U", "UV", "UC", "UVC")
+    for front, load, memory in product(("", "C", "P", "PC", "CP"), loads, ("", "M", "MT", "TM")):
+        if "C" in front and "C" in load:
+            continue
+        ends = [letter for letter in ("C", "P") if letter not in front + load]
+        tails = {"".join(p) for n in range(len(ends) + 1) for p in permutations(ends, n)}
+        for tail in tails | {tail.replace("P", "PL") for tail in tails}:
+            found.add(front + load + memory + tail)
+            if not front:
+                found.add(memory + load + tail)
     return {n: sorted(o for o in found if len(o) == n) for n in range(1, 10)}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,7 @@ class Rows:
     stamp: np.ndarray
     rule: np.ndarray
     head: np.ndarray
+    quoted: bool = False
 
 
 @dataclass
@@ -57,7 +59,8 @@ class Sorted:
     other_lines: int = 0
     dropped: list[Dropped] = field(default_factory=list)
     troubles: list[tuple[int, str, trouble.Trouble]] = field(default_factory=list)
-    text_lines: list[tuple[int, str]] = field(default_factory=list)
+    text_lines: int = 0
+    first_text: tuple[int, str] = (0, "")
 
 
 def rows(log: Log, found: Sorted) -> Iterator[Rows]:
@@ -77,7 +80,7 @@ def _even(rest: bytes, width: int) -> bool:
 
 
 def _whole(rest: bytes, first: str, fields: tuple[Field, ...], found: Sorted) -> Iterator[Rows]:
-    start = split(first)[0]
+    start = first.split(",")[0].lstrip(" ")
     found.header_rows, found.lines = 1, 1
     if not rest:
         return
@@ -87,7 +90,7 @@ def _whole(rest: bytes, first: str, fields: tuple[Field, ...], found: Sorted) ->
     for table in pieces:
         line = np.arange(found.lines + 1, found.lines + 1 + len(table))
         found.lines += len(table)
-        again = (table[0].str.strip() == start).to_numpy()
+        again = (table[0] == start).to_numpy()
         head = heads + np.cumsum(again)
         heads += int(again.sum())
         found.header_rows += int(again.sum())
@@ -98,7 +101,7 @@ def _whole(rest: bytes, first: str, fields: tuple[Field, ...], found: Sorted) ->
 
 _OPTIONS: dict[str, Any] = {
     "header": None,
-    "dtype": str,
+    "dtype": object,
     "na_filter": False,
     "skipinitialspace": True,
     "skip_blank_lines": False,
@@ -120,11 +123,12 @@ class _Pile:
         text, marks = "\n".join(self.text) + "\n", np.array(self.marks, dtype=np.int64)
         if '"' in text:
             # Only a record with quotes may hold line ends and commas within a cell.
-            table = pd.DataFrame([next(csv.reader([record])) for record in self.text], dtype=object)
+            table = pd.DataFrame(list(map(_quoted, self.text)), dtype=object)
         else:
             table = pd.read_csv(io.StringIO(text), **_OPTIONS, names=range(self.width))
         self.text, self.marks = [], []
-        return Rows(self.fields, table, *marks.T)
+        line, stamp, rule, head = marks.T
+        return Rows(self.fields, table, line, stamp, rule, head, '"' in text)
 
 
 class _Sorter:
@@ -138,15 +142,24 @@ class _Sorter:
         self._header = ""
         self._stamp, self._rule, self._head = -1, 0, 0
         self._day = ""
+        self._first = -1
+        self._record_text = ""
 
     def run(self) -> Iterator[Rows]:
         lines = self._log.lines()
-        for number, line in lines:
+        ahead: deque[tuple[int, str]] = deque()
+        while (item := ahead.popleft() if ahead else next(lines, None)) is not None:
+            number, text = item[0], item[1].strip()
             self._found.lines += 1
-            text = line.strip()
-            if '"' in text and text.count('"') % 2:
-                text = self._joined(text, lines)
-            self._take(number, text)
+            if self._like_the_last(text):
+                self._keep(number, text)
+            elif (
+                '"' not in text or text.count('"') % 2 == 0 or not self._record(text, ahead, lines)
+            ):
+                self._take(number, text)
+            else:
+                # The rest of the record, on lines of its own, was taken with it.
+                self._take(number, self._record_text)
             pile = self._pile
             if pile and len(pile.text) >= CHUNK:
                 yield pile.empty()
@@ -154,16 +167,48 @@ class _Sorter:
             if pile.text:
                 yield pile.empty()
 
-    def _joined(self, text: str, lines: Iterator[tuple[int, str]]) -> str:
-        """The record that goes on over line ends within quotes; its lines are accounted for."""
-        parts = [text]
-        for _, line in lines:
-            self._found.lines += 1
-            self._found.other_lines += 1
-            parts.append(line)
-            if line.count('"') % 2 or len(parts) >= _LONGEST_RECORD:
-                break
-        return "\n".join(parts)
+    def _like_the_last(self, text: str) -> bool:
+        """Whether the line looks so much like the row before that nothing else need be tried.
+
+        What it gets wrong is found when the cells are read. A number or a time of the same length
+        before the first comma leaves no room for a date before the row.
+        """
+        if self._pile is None or not text or not text[0].isdigit():
+            return False
+        first = text.find(",")
+        return (
+            (0 < first <= 6 or first == self._first)
+            and text.count(",") == self._pile.width - 1
+            and '"' not in text
+        )
+
+    def _keep(self, number: int, text: str) -> None:
+        assert self._pile is not None
+        self._pile.text.append(text)
+        self._pile.marks.append((number, self._stamp, self._rule, self._head))
+
+    def _record(
+        self, text: str, ahead: deque[tuple[int, str]], lines: Iterator[tuple[int, str]]
+    ) -> bool:
+        """Whether a record with a line end within quotes begins here; then it is taken whole.
+
+        A stray quote must not swallow rows: the record must have as many cells as its header.
+        """
+        while len(ahead) < _LONGEST_RECORD and (item := next(lines, None)):
+            ahead.append(item)
+        record = text
+        for count, (_, line) in enumerate(list(ahead)[:_LONGEST_RECORD], 1):
+            record += "\n" + line
+            if line.count('"') % 2:
+                if not self._pile or len(_quoted(record)) != self._pile.width:
+                    return False
+                for _ in range(count):
+                    ahead.popleft()
+                self._found.lines += count
+                self._found.other_lines += count
+                self._record_text = record
+                return True
+        return False
 
     def _take(self, number: int, text: str) -> None:
         found = self._found
@@ -197,8 +242,9 @@ class _Sorter:
             return False
         if not self._pile or width != len(cells):
             self._pile = self._pile_for("", len(cells), None)
-        self._pile.text.append(text)
-        self._pile.marks.append((number, self._stamp, self._rule, self._head))
+        self._keep(number, text)
+        if not prefixed:
+            self._first = text.find(",")
         return True
 
     def _pile_for(self, head: str, width: int, fields: tuple[Field, ...] | None) -> _Pile:
@@ -233,7 +279,8 @@ class _Sorter:
         elif (dated and not dated[1]) or not _figures_in(text, dated):
             found.other_lines += 1
             if not dated or dated[1]:
-                found.text_lines.append((number, text[:80]))
+                found.first_text = found.first_text if found.text_lines else (number, text[:80])
+                found.text_lines += 1
         else:
             found.dropped.append(Dropped(number, self._why(text), text[:80]))
 
@@ -252,7 +299,7 @@ class _Sorter:
 
 def _quoted(text: str) -> list[str]:
     try:
-        records = list(csv.reader([text], skipinitialspace=True))
+        records = list(csv.reader(text.splitlines(keepends=True), skipinitialspace=True))
     except csv.Error:
         return []
     return [cell.strip() for cell in records[0]] if len(records) == 1 else []
