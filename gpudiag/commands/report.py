@@ -182,13 +182,13 @@ def _say_verdict(diagnosis: Diagnosis, target: Path) -> None:
     from rich.text import Text
 
     from gpudiag.report.clean import clean
-    from gpudiag.report.words import SYMBOLS
+    from gpudiag.report.words import SYMBOLS, verdict
 
     style = {"problem": "bold red", "healthy": "bold green", "cannot tell": "bold yellow"}
     console = Console()
     mark = f"{SYMBOLS[diagnosis.state]} {diagnosis.state.capitalize()}:"
     console.print(
-        Text.assemble((mark, style[diagnosis.state]), " ", clean(diagnosis.sentence)),
+        Text.assemble((mark, style[diagnosis.state]), " ", verdict(clean(diagnosis.sentence))),
         soft_wrap=not console.is_terminal,
     )
     console.print(Text(clean(target)), soft_wrap=True)

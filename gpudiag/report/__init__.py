@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -30,10 +31,12 @@ def render(
     try:
         part.write_bytes(text.encode("utf-8", "backslashreplace"))
         part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        with suppress(OSError, ValueError):
+            part.unlink()
+        reason = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"cannot write {target}: {error.strerror or error}", "choose another place with -o FILE"
+            f"cannot write {target}: {reason}", "choose another place with -o FILE"
         ) from None
     return target
 

@@ -47,7 +47,7 @@ def build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
         title=clean(PurePath(timeline.source.path).name or "recording", 120),
         state=diagnosis.state,
         symbol=words.SYMBOLS[diagnosis.state],
-        sentence=clean(diagnosis.sentence, 600),
+        sentence=words.verdict(clean(diagnosis.sentence, 600)),
         facts=_facts(diagnosis, timeline),
         command=command,
         framework=words.FRAMEWORKS[diagnosis.framework],
@@ -136,7 +136,7 @@ def _ledger(ledger: Ledger) -> LedgerView:
             LedgerRow(
                 letter=chr(ord("A") + place % 26),
                 name=clean(part.name, 60),
-                title=_sentence(clean(part.title, 120)),
+                title=words.sentence(clean(part.title, 120)),
                 start=start,
                 share=part.share,
                 gpu_s=part.gpu_s,
@@ -147,10 +147,6 @@ def _ledger(ledger: Ledger) -> LedgerView:
         )
         start += part.share
     return LedgerView(tuple(rows), words.gpu_time(total), clean(ledger.reason))
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _finding(

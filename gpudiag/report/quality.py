@@ -44,7 +44,7 @@ def _facts(timeline: Timeline) -> list[tuple[str, str]]:
     span = span_s(timeline)
     return [
         ("Format", clean(source.format, 200)),
-        ("Readings", f"{source.rows:,} in {len(timeline.frame):,} samples"),
+        ("Readings", _readings(timeline)),
         ("Time covered", format_duration(span) if span is not None else "not known"),
         ("Interval, median", _interval(timeline)),
         ("Gaps", _gaps(timeline)),
@@ -55,6 +55,11 @@ def _facts(timeline: Timeline) -> list[tuple[str, str]]:
         ("Memory the recorder used", _number(end.get("recorder_max_rss_mib"), " MiB at most")),
         ("End", _end(timeline)),
     ]
+
+
+def _readings(timeline: Timeline) -> str:
+    samples = len(timeline.frame)
+    return f"{timeline.source.rows:,} in {'one sample' if samples == 1 else f'{samples:,} samples'}"
 
 
 def _interval(timeline: Timeline) -> str:

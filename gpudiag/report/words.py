@@ -27,6 +27,16 @@ SYMBOLS = {"problem": "!", "healthy": "✓", "cannot tell": "?"}
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 
+def sentence(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def verdict(text: str) -> str:
+    """The sentence of a verdict as it stands beside the state, which it need not say again."""
+    return sentence(text.removeprefix("Cannot tell: "))
+
+
 def gpu_time(gpu_s: float) -> str:
     """Time of one GPU: `38 GPU-seconds`, `41 GPU-minutes`, `12.3 GPU-hours`."""
     for unit, seconds in (("hours", 3600.0), ("minutes", 60.0)):

@@ -40,7 +40,7 @@ def finding_figure(timeline: Timeline, finding: Finding, ident: str) -> Figure |
     absent = [name for name in names if timeline.column(name) is None]
     if absent:
         titles = ", ".join(f"“{title(name)}”" for name in absent[:6])
-        words.append(f"Not recorded: {titles}.")
+        words.append(f"No reading of {titles}.")
     return _figure(timeline, ident, heading, drawn, finding.episodes, words)
 
 
@@ -97,7 +97,7 @@ def _figure(
     words: Sequence[str] = (),
 ) -> Figure | None:
     times = timeline.frame.index
-    if not drawn or not len(times):
+    if not drawn or len(times) < 2:  # a single moment makes no plot
         return None
     start, last = min(0.0, float(times[0])), float(times[-1])
     ends = [panel.projection.to_t_s for panel in drawn if panel.projection]

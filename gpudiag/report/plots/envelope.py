@@ -33,7 +33,7 @@ class Trace:
     @property
     def stretches(self) -> list[slice]:
         """One slice a stretch."""
-        ends = (*self.starts[1:], len(self.t_s))
+        ends = (*self.starts, len(self.t_s))[1:]
         return [slice(start, end) for start, end in zip(self.starts, ends, strict=True)]
 
 

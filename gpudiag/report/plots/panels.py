@@ -128,8 +128,7 @@ def _panel(
     trace = envelope(panel.series, sheet.start, sheet.end)
     peak = float(trace.high.max()) if len(trace.high) else 0.0
     lowest = min(0.0, float(trace.low.min()) if len(trace.low) else 0.0)
-    highest = max([peak, *(guide.value for guide in panel.guides)])
-    top = panel.top if panel.top is not None and highest <= panel.top else nice_top(highest)
+    top = _top(panel, peak)
     sheet.place(base, panel.height, lowest, top)
     sheet.areas("t-episode", [_box(a, b, lowest, top) for a, b in bands])
     ends = (sheet.start, sheet.end)
@@ -156,6 +155,12 @@ def _panel(
         line = panel.projection
         points = [(line.from_t_s, line.from_value), (line.to_t_s, line.to_value)]
         sheet.lines("t-projection", [np.array(points)])
+
+
+def _top(panel: Panel, peak: float) -> float:
+    """The end of the value axis: the panel's own or a limit if it holds the peak, else round."""
+    ends = [panel.top] if panel.top is not None else [guide.value for guide in panel.guides]
+    return next((end for end in ends if end >= peak and end > 0), nice_top(peak))
 
 
 def _outline(trace: Trace, part: slice) -> Array:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _CLASS = re.compile(r"t-[a-z]+(?: [a-z]+-[a-z]+)*")
-_TOKEN = re.compile(r"[MLzZ]|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_TOKEN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|[A-Za-z]")
 
 
 def clean_svg(raw: str, ident: str, title: str, description: str) -> str:
@@ -77,7 +77,7 @@ def shorten(path: str) -> str:
     numbers: list[int] = []
     level = (0, 0)  # a step along one axis that may still grow
     for token in _TOKEN.findall(path):
-        if token in "MLzZ":
+        if token.isalpha():
             command = token
             if token in "zZ":
                 out += [_step(level), "z"]
