@@ -26,6 +26,7 @@ class HostSampler:
     def __init__(self, cores: Collection[int]) -> None:
         self._cores = cores
         self._per_disk = sys.platform == "linux"
+        self._has_swap = psutil.swap_memory().total > 0
         self._times = psutil.cpu_times(percpu=True)
         self._counters = self._count()
 
@@ -35,7 +36,7 @@ class HostSampler:
         values = self._cpu()
         values["host_mem_used_mib"] = memory.used / MIB
         values["host_mem_avail_mib"] = memory.available / MIB
-        values["host_swap_used_mib"] = psutil.swap_memory().used / MIB
+        values["host_swap_used_mib"] = psutil.swap_memory().used / MIB if self._has_swap else 0.0
         values["host_load"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
         values["host_shm_used_mib"] = _shm("used")
         before, self._counters = self._counters, self._count()

@@ -14,6 +14,8 @@ from gpudiag.record.gpu_query import GpuRow
 _PATIENCE = 1.5  # intervals without a batch until the timer writes a row
 # while the number of GPUs is not known, a batch ends when nothing has come for so long
 _QUIET_S = 0.15
+# a GPU that is missing so often is gone, and no longer waited for
+_SHORT_BATCHES = 3
 
 
 class Batch(NamedTuple):
@@ -29,6 +31,7 @@ class Pacemaker:
 
     def __init__(self, interval_s: float, now: float) -> None:
         self._expected: int | None = None
+        self._short = 0
         self.lost_rows = 0
         self._interval = interval_s
         self._rows: dict[int, GpuRow] = {}
@@ -38,10 +41,10 @@ class Pacemaker:
     def add(self, row: GpuRow) -> None:
         """Take a reading; the batch it completes, if any, waits for `take`."""
         if row.gpu in self._rows or (self._rows and row.gpu < max(self._rows)):
-            self._expected = len(self._rows)
-            self._close()
+            self._close_short()
         self._rows[row.gpu] = row
         if self._expected is not None and len(self._rows) >= self._expected:
+            self._short = 0
             self._close()
 
     def expect(self, count: int) -> None:
@@ -79,6 +82,14 @@ class Pacemaker:
         if self._rows and self._expected is None:
             return min(self._timer, now + _QUIET_S)
         return self._timer
+
+    def _close_short(self) -> None:
+        """The next batch has begun before this one was complete."""
+        self._short += 1
+        if self._expected is None or self._short >= _SHORT_BATCHES:
+            self._expected = len(self._rows)
+            self._short = 0
+        self._close()
 
     def _close(self) -> None:
         if self._ready is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpudiag.record import frameworks, roles
@@ -15,6 +15,7 @@ from gpudiag.record.tree import Member, Tree
 
 MIB = 1024.0 * 1024.0
 _RANK_VARIABLES = ("RANK", "PADDLE_TRAINER_ID", "LOCAL_RANK", "SLURM_PROCID")
+_ROLES_S = 5.0  # the busiest of several programs may be another one by then
 _SHOWN = {
     "pytorch": "PyTorch",
     "paddle": "PaddlePaddle",
@@ -37,6 +38,9 @@ class Processes:
         self._tree = Tree(self._reader, os.getpid(), launcher.own_pids, now)
         self._tell = tell
         self._roles: Roles = roles.NONE
+        self._roles_state = (-1, -1)  # what they were told from
+        self._roles_of: set[int] = set()
+        self._roles_until = now
         self._ranks: dict[_Key, int | None] = {}
         self._looks = frameworks.Looks()
         self._users: set[_Key] = set()
@@ -55,7 +59,7 @@ class Processes:
         keys = {member.key for member in alive.values()}
         self._forget(keys)
         self._look_for_frameworks(alive.values())
-        self._roles = roles.assign({p: self._facts(m) for p, m in alive.items()}, self._roles)
+        self._assign_roles(alive, now)
         workers = [alive[pid] for pid in self._roles.workers]
         main = alive[self._roles.main] if self._roles.main is not None else None
         others = [m for pid, m in alive.items() if pid not in self._roles.workers and m is not main]
@@ -69,6 +73,17 @@ class Processes:
             "tree_disk_write_mib_s": _mib_s(member.rates.disk_written for member in alive.values()),
             "tree_write_mib_s": _mib_s(member.rates.written for member in alive.values()),
         }
+
+    def _assign_roles(self, alive: Mapping[int, Member], now: float) -> None:
+        """Tell who is who, when something has changed that could matter, and now and then."""
+        state = (self._tree.changes, len(self._users), alive.keys() != self._roles_of)
+        if state == (*self._roles_state, False) and now < self._roles_until:
+            return
+        facts = {pid: self._facts(member) for pid, member in alive.items()}
+        self._roles = roles.assign(facts, self._roles)
+        self._roles_state = state[:2]
+        self._roles_of = set(alive)
+        self._roles_until = now + _ROLES_S
 
     def _main_columns(self, main: Member | None, elapsed: float) -> Columns:
         if main is None:

@@ -122,7 +122,12 @@ def _worker_like(facts: Facts, processes: Mapping[int, Facts], before: Roles) ->
         return True
     parent = processes.get(facts.parent)
     line = " ".join(facts.command)
-    if parent is None or not is_python(parent) or facts.name.startswith("pt_"):
+    if (
+        parent is None
+        or not is_python(parent)
+        or is_launcher(parent)
+        or facts.name.startswith("pt_")
+    ):
         return False
     if not line or any(word in line for word in _NEITHER) or is_launcher(facts):
         return False

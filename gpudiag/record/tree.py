@@ -52,6 +52,7 @@ class Tree:
         self, reader: ProcessReader, root: int, own_pids: Callable[[], set[int]], now: float
     ) -> None:
         self.members: dict[int, Member] = {}
+        self.changes = 0  # grows when a member comes, goes or gets another name
         self._reader = reader
         self._root = root
         self._own_pids = own_pids
@@ -83,15 +84,17 @@ class Tree:
                 readings[pid] = None
         fresh = self._discover(pids - self._strangers - self.members.keys() - own, now)
         reaped = _reaped(gone)
+        self.changes += len(gone) + len(fresh)
         for member in self.members.values():
             reading = readings.get(member.pid)
             new = member.pid in fresh
             # a process that is older than it is known may not have its past counted as one tick
             late = new and before is not None and member.reading.started < before - 0.02
-            cpu = self._cpu(member, None if late else reading, new, elapsed)
+            cpu = None if late else self._cpu(member, reading, new, elapsed)
             member.rates = self._rates(member, cpu, elapsed, reaped.get(member.pid), late)
             if reading is not None:
                 if reading.name != member.reading.name:
+                    self.changes += 1
                     member.command = self._reader.command(member.pid) or member.command
                 member.reading = reading
             if uptime is not None:
@@ -137,6 +140,8 @@ class Tree:
         member.io = io or member.io
         if io is None or before is None or elapsed <= 0:
             return Rates(cpu, None, None, None, None)
+        if reaped is None and io == before:  # most processes, most of the time
+            return Rates(cpu, 0.0, 0.0, 0.0, 0.0)
         # the kernel adds what a child had read and written to the parent that reaps it
         taken_off = reaped or Io()
         deltas = (
@@ -149,6 +154,7 @@ class Tree:
         read = member.names_read
         if read < len(_NAME_AGES_S) and member.age_s >= _NAME_AGES_S[read]:
             member.names_read += 1
+            self.changes += 1
             member.command = self._reader.command(member.pid) or member.command
 
 

@@ -44,18 +44,11 @@ class ProcFs:
         )
 
     def io(self, pid: int) -> Io | None:
-        fields = dict(
-            line.split(b": ", 1) for line in self._read(f"{pid}/io", _SMALL).splitlines() if line
-        )
-        try:
-            return Io(
-                int(fields[b"rchar"]),
-                int(fields[b"wchar"]),
-                int(fields[b"read_bytes"]),
-                int(fields[b"write_bytes"]),
-            )
-        except (KeyError, ValueError):
+        # rchar, wchar, syscr, syscw, read_bytes, write_bytes, …: each name and its figure
+        words = self._read(f"{pid}/io", _SMALL).split()
+        if len(words) < 12 or words[8] != b"read_bytes:":
             return None
+        return Io(int(words[1]), int(words[3]), int(words[9]), int(words[11]))
 
     def voluntary_switches(self, pid: int) -> int | None:
         text = self._read(f"{pid}/status", _SMALL)
