@@ -159,7 +159,7 @@ def stall_error(signals: SignalSet, gpu: int | None) -> float | Missing:
             return Missing("too few readings to say how far off the stall share may be")
         means = [util[part].mean() / 100 for part in np.array_split(place, STRETCHES)]
         errors.append(1.96 * float(np.std(means, ddof=1)) / STRETCHES**0.5)
-    return max(errors)
+    return float(max(errors))
 
 
 @signal(

@@ -23,7 +23,7 @@ MARGIN = 6.0  # BIC difference that counts as strong evidence (Kass and Raftery 
 GROWTH_MIB = 256.0
 GROWTH_SHARE = 0.01  # of the capacity
 RECENT_SHARE = 0.5  # the last third must grow at half the overall slope
-# Where the record begins on a logarithm, as a share of its length: a tenth is left out at the front.
+# Where the record begins on a logarithm, as a share of its length: a tenth is left out before.
 LOG_OFFSETS = (0.02, 0.04, 0.07, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.23, 0.26)
 TAUS = (0.03, 0.06, 0.12, 0.25, 0.50)  # of the length: how fast a warm-up levels off
 
