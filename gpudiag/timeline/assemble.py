@@ -48,7 +48,7 @@ def timeline(
     }
     began = readings.time[0] if readings.time is not None else first_stamp
     if began is not None and (text := clock.iso(float(began))):
-        start["time"] = text
+        start["time"] = text + "+00:00" * readings.absolute
     if ticks.interval_s:
         start["interval_s"] = round(ticks.interval_s, 3)
     source = Source(
@@ -64,6 +64,7 @@ def timeline(
         dropped=tuple(sorted(readings.dropped, key=lambda d: d.line)),
         notes=tuple(dict.fromkeys(readings.notes)),
         missing=missing,
+        lines_taken=readings.lines_taken,
     )
     return Timeline(frame, start, source, tuple(_events(readings, gpu, ticks)))
 

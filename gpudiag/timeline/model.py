@@ -38,7 +38,8 @@ class Source:
     `dropped` lists what was not. Every one of its `lines` is a reading, a header, in `dropped`, or
     one of the `other_lines` (blank, comment, date line, separator, table, console text). `notes`
     are the sentences a reader of the report must know (assumptions and limits of the log).
-    `missing` says for a column why its cells are empty.
+    `lines_taken` is how many lines gave the readings, where a line may hold several or a reading
+    take several lines (None: one each). `missing` says for a column why its cells are empty.
     """
 
     path: str
@@ -53,6 +54,13 @@ class Source:
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
+    lines_taken: int | None = None
+
+    @property
+    def unaccounted(self) -> int:
+        """How many lines are neither read, counted nor dropped: 0, or the reader is at fault."""
+        taken = self.rows if self.lines_taken is None else self.lines_taken
+        return self.lines - taken - self.header_rows - self.other_lines - len(self.dropped)
 
 
 @dataclass(frozen=True)

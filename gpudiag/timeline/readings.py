@@ -22,7 +22,9 @@ class Readings:
     reason in `reason_texts`. `texts`: by role, a number into the list beside it, -1 for none.
     `time`: seconds, since 1970 if it is above 3e8; None if the log has none. `stamp`, `rule`,
     `head`: how many date lines (less one), separators and headers stand before the reading;
-    `stamp_times` the times of the date lines.
+    `stamp_times` the times of the date lines. `lines_taken`: how many lines gave readings, where
+    that is not one line a reading. `absolute`: the times are seconds since 1970 in UTC, not those
+    of a clock whose zone is unknown.
     """
 
     line: np.ndarray
@@ -38,6 +40,8 @@ class Readings:
     notes: list[str] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     troubles: list[tuple[int, str, Trouble]] = field(default_factory=list)
+    lines_taken: int | None = None
+    absolute: bool = False
 
     def __len__(self) -> int:
         return len(self.line)
