@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gpudiag.timeline.fields import FACT_FIGURES, FACT_TEXTS
 from gpudiag.timeline.readings import Readings, texts_at
 
 MOST_GPUS = 64
@@ -220,28 +221,17 @@ def facts(readings: Readings, gpu: np.ndarray, number: int) -> dict[str, object]
     """What the log says of GPU `number` that stands still: name, UUID, totals, limits, driver."""
     where = gpu == number
     found: dict[str, object] = {"index": int(number)}
-    for role, key in _FACTS.items():
-        if role in readings.texts and (words := texts_at(readings, role, where)):
-            found[key] = words[0]
-    for role in list(readings.figures):
-        if role in _FACT_FIGURES:
-            values = readings.figures[role][where]
-            values = values[~np.isnan(values)]
-            if len(values):
-                kinds, counts = np.unique(values, return_counts=True)
-                found[role] = float(kinds[counts.argmax()])
-                if len(kinds) > 1:
-                    readings.notes.append(
-                        f"GPU {number}: {role} changes between {kinds[0]:g} and {kinds[-1]:g}."
-                    )
+    for role in FACT_TEXTS:
+        if words := texts_at(readings, role, where):
+            found["bus_id" if role == "bus" else role] = words[0]
+    for role in FACT_FIGURES:
+        values = readings.figures.get(role, np.array([]))
+        values = values[where] if len(values) else values
+        kinds, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        if len(kinds):
+            found[role] = float(kinds[counts.argmax()])
+        if len(kinds) > 1:
+            readings.notes.append(
+                f"GPU {number}: {role} changes between {kinds[0]:g} and {kinds[-1]:g}."
+            )
     return found
-
-
-_FACTS = {
-    "uuid": "uuid", "name": "name", "bus": "bus_id", "driver": "driver", "vbios": "vbios",
-    "persistence": "persistence", "mig": "mig", "ecc": "ecc", "compute_mode": "compute_mode",
-}  # fmt: skip
-_FACT_FIGURES = frozenset({
-    "mem_total_mib", "power_limit_w", "power_default_limit_w", "power_max_limit_w",
-    "sm_clock_max_mhz", "mem_clock_max_mhz", "pcie_gen_max", "pcie_lanes_max",
-})  # fmt: skip

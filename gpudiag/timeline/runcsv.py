@@ -169,7 +169,9 @@ def _fast(rows: bytes, names: list[str]) -> pd.DataFrame | None:
     """The whole table by pandas, or None if any row of it is damaged."""
     count = rows.count(b"\n")
     # pandas fills a short row with empty cells and says nothing; the commas tell.
-    if rows.count(b",") != count * (len(names) - 1) or rows.startswith(b"\n") or b"\n\n" in rows:
+    # A row with too many makes it stop, but the first one: that it cuts short.
+    first = rows[: rows.find(b"\n")]
+    if rows.count(b",") != count * (len(names) - 1) or first.count(b",") != len(names) - 1:
         return None
     frame = _parse(rows, names)
     if frame is None or len(frame) != count:

@@ -6,29 +6,15 @@ out because it cannot be told.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
 
-from gpudiag.timeline import clock
-from gpudiag.timeline.cells import is_missing
 from gpudiag.timeline.fields import Field
+from gpudiag.timeline.smicsv_look import Column, look
 
-_LOOKED_AT = 20_000
-_FIGURE = re.compile(r"([-+]?\d+(\.\d+)?)\s*(%|MiB|MB|GiB|W|MHz|C)?")
-_TEXTS = {
-    "uuid": re.compile(r"GPU-[0-9a-f][0-9a-f-]{5,}", re.IGNORECASE),
-    "bus": re.compile(r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d", re.IGNORECASE),
-    "pstate": re.compile(r"P(?:\d|1[0-5])"),
-    "throttle_bits": re.compile(r"0x[0-9a-f]{16}", re.IGNORECASE),
-    "driver": re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2,3})?"),
-    "": re.compile(r"Default|Exclusive\w*|Prohibited|Enabled|Disabled|(?:Not )?Active|0x\w+", re.I),
-    "name": re.compile(r"(?=.*[A-Za-z]{2}).{4,64}"),
-}
 _LETTERS = {
     "U": "util_pct",
     "V": "mem_util_pct",
@@ -49,37 +35,9 @@ _NVIDIA_NAMES = {
 }
 
 
-@dataclass(eq=False)
-class _Column:
-    """One column: where it stands, what kind of text it holds, and its figures (NaN: missing)."""
-
-    at: int
-    kind: str
-    unit: str = ""
-    values: np.ndarray | None = None
-    decimals: bool = False
-
-    @property
-    def figures(self) -> np.ndarray:
-        """The figures that are there; never empty for a column of kind `figure`."""
-        assert self.values is not None
-        there: np.ndarray = self.values[~np.isnan(self.values)]
-        return there
-
-    @property
-    def whole(self) -> bool:
-        """Whether every figure is written without decimals."""
-        return not self.decimals
-
-    @property
-    def constant(self) -> bool:
-        """Whether all figures are the same."""
-        return bool(np.all(self.figures == self.figures[0]))
-
-
 def guess(table: pd.DataFrame) -> tuple[tuple[Field, ...], list[str]]:
     """A field for each column of `table` (text cells), and the notes that say what was assumed."""
-    columns = [_look(at, table[at].iloc[:_LOOKED_AT]) for at in range(table.shape[1])]
+    columns = [look(at, table[at]) for at in range(table.shape[1])]
     roles = {c.at: c.kind for c in columns if c.kind not in ("figure", "missing", "other")}
     for role in ("time", "uuid", "bus", "name", "driver"):
         for double in [at for at, r in roles.items() if r == role][1:]:
@@ -108,29 +66,9 @@ def guess(table: pd.DataFrame) -> tuple[tuple[Field, ...], list[str]]:
     return tuple(Field(roles.get(c.at, ""), c.unit.lower(), name="") for c in columns), notes
 
 
-def _look(at: int, cells: pd.Series) -> _Column:
-    codes, uniques = pd.factorize(cells.str.strip())
-    texts = [text for text in uniques if not is_missing(text)]
-    if not texts:
-        return _Column(at, "missing")
-    if all(clock.is_time(text) for text in texts[:200]):
-        return _Column(at, "time")
-    matches = [_FIGURE.fullmatch(text) for text in uniques]
-    if sum(match is not None for match in matches) >= 0.95 * len(texts):
-        values = np.array([float(m[1]) if m else np.nan for m in matches])[codes]
-        units = {m[3] or "" for m in matches if m}
-        # One torn cell without its unit must not hide the unit of all others.
-        unit = max(units, key=lambda u: sum(m is not None and (m[3] or "") == u for m in matches))
-        return _Column(at, "figure", unit, values, any(m[2] for m in matches if m))
-    for kind, pattern in _TEXTS.items():
-        if all(pattern.fullmatch(text) for text in texts):
-            return _Column(at, kind)
-    return _Column(at, "other")
-
-
 def _index(
-    rest: Sequence[_Column], roles: dict[int, str], columns: Sequence[_Column]
-) -> _Column | None:
+    rest: Sequence[Column], roles: dict[int, str], columns: Sequence[Column]
+) -> Column | None:
     """The column of GPU numbers: whole, small, first but for the time, and counting up."""
     first = next((c for c in columns if c.kind not in ("time", "missing")), None)
     if first is None or first not in rest or first.unit or first.decimals or len(rest) < 2:
@@ -146,15 +84,15 @@ def _index(
     return first if _named(first, roles) or (gapless and up.mean() > 0.95) else None
 
 
-def _named(column: _Column, roles: dict[int, str]) -> bool:
+def _named(column: Column, roles: dict[int, str]) -> bool:
     """Whether a name, UUID or bus id stands beside the column."""
     return any(roles.get(column.at + step) in ("name", "uuid", "bus") for step in (-1, 1))
 
 
-def _by_units(rest: Sequence[_Column]) -> tuple[dict[int, str], list[str]]:
+def _by_units(rest: Sequence[Column]) -> tuple[dict[int, str], list[str]]:
     found: dict[int, str] = {}
     notes: list[str] = []
-    left_out: list[_Column] = []
+    left_out: list[Column] = []
     shares = [c for c in rest if c.unit == "%"]
     if len(shares) == 1:
         found[shares[0].at] = "util_pct"
@@ -186,7 +124,7 @@ def _by_units(rest: Sequence[_Column]) -> tuple[dict[int, str], list[str]]:
     return found, notes
 
 
-def _memory(sizes: Sequence[_Column], shares: Sequence[_Column]) -> dict[int, str]:
+def _memory(sizes: Sequence[Column], shares: Sequence[Column]) -> dict[int, str]:
     """Which of the MiB columns is used, which total; empty for what cannot be told."""
     if len(sizes) == 1:
         return {sizes[0].at: "mem_used_mib"}
@@ -208,7 +146,7 @@ def _memory(sizes: Sequence[_Column], shares: Sequence[_Column]) -> dict[int, st
     return {}
 
 
-def _used(one: _Column, other: _Column, shares: Sequence[_Column]) -> _Column | None:
+def _used(one: Column, other: Column, shares: Sequence[Column]) -> Column | None:
     """Of memory used and free (their sum stands still), the one that rises with the load."""
     total = one.figures + other.figures
     if np.ptp(total) > 0.02 * total.max() or one.constant or not shares:
@@ -239,7 +177,7 @@ def _orders() -> dict[int, list[str]]:
 _ORDERS = _orders()
 
 
-def _by_order(rest: Sequence[_Column]) -> tuple[dict[int, str], list[str]]:
+def _by_order(rest: Sequence[Column]) -> tuple[dict[int, str], list[str]]:
     """Name bare figures by the usual orders: only where all orders that fit agree."""
     fitting = [order for order in _ORDERS.get(len(rest), []) if _fits(order, rest)]
     found = {}
@@ -253,7 +191,7 @@ def _by_order(rest: Sequence[_Column]) -> tuple[dict[int, str], list[str]]:
     return found, [_left_out(left_out)] if left_out else []
 
 
-def _fits(order: str, rest: Sequence[_Column]) -> bool:
+def _fits(order: str, rest: Sequence[Column]) -> bool:
     by_letter = dict(zip(order, rest, strict=True))
     for letter, column in by_letter.items():
         low, high = float(column.figures.min()), float(column.figures.max())
@@ -278,7 +216,7 @@ def _fits(order: str, rest: Sequence[_Column]) -> bool:
     return True
 
 
-def _sum_of_two(rest: Sequence[_Column]) -> dict[int, str]:
+def _sum_of_two(rest: Sequence[Column]) -> dict[int, str]:
     """Total memory where it is the sum of the two columns beside it (used and free)."""
     for a, b, c in zip(rest, rest[1:], rest[2:], strict=False):
         for total, one, two in ((a, b, c), (c, a, b)):
@@ -289,7 +227,7 @@ def _sum_of_two(rest: Sequence[_Column]) -> dict[int, str]:
     return {}
 
 
-def _left_out(columns: Sequence[_Column]) -> str:
+def _left_out(columns: Sequence[Column]) -> str:
     listed = ", ".join(
         f"{c.at + 1} ({c.figures[0]:g}{' ' + c.unit if c.unit else ''} …)" for c in columns[:8]
     )

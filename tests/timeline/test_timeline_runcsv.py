@@ -143,7 +143,7 @@ def test_a_damaged_row_is_dropped_with_its_reason(bad: str, reason: str) -> None
 def test_a_short_row_hidden_by_a_long_one() -> None:
     """GIVEN one cell too few and one too many (same number of commas) THEN both rows go."""
     lines = RUN.split("\n")
-    lines[4:4] = ["1.5,0,0,31,1,2", "1.6,0,0,31,1,2,3,4"]
+    lines[3:3] = ["0.5,0,0,31,1,2,3,4", "0.6,0,0,31,1,2"]
     assert len(of("\n".join(lines)).source.dropped) == 2
 
 
