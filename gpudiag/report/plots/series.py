@@ -52,7 +52,7 @@ def panels(
         projection = (projections or {}).get(name)
         found.append(
             Panel(
-                title=f"{text.title}, {unit}" if unit else text.title,
+                title=f"{text.title}, {unit}" if unit and "%" not in text.title else text.title,
                 unit=unit,
                 family=text.family,
                 series=series / scale if scale != 1.0 else series,
