@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 MASK = "***"
 _LONGEST = 500
+_LONGEST_NAME = 100
+_LONGEST_READ = 4000  # patterns must not take seconds over a hostile argument
 
 _SETTINGS = re.compile(
     r"CUDA_(?:VISIBLE_DEVICES|DEVICE_ORDER|LAUNCH_BLOCKING|MODULE_LOADING)|NVIDIA_VISIBLE_DEVICES"
@@ -22,20 +24,20 @@ _RANK = re.compile(
     r"|PADDLE_(?:TRAINER_ID|TRAINERS_NUM|RANK_IN_NODE|LOCAL_SIZE|NNODES)"
     r"|OMPI_COMM_WORLD_(?:RANK|LOCAL_RANK|SIZE|LOCAL_SIZE)"
 )
-_SECRET_NAME = (
-    r"[\w.-]*(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[_-]?key"
-    r"|access[_-]?key|auth)[\w.-]*"
+_SECRET = re.compile(
+    r"api[_-]?key|secret|token|passw(?:or)?d|passphrase|credential|private[_-]?key|access[_-]?key"
+    r"|(?<![a-z])auth(?![a-z])|authorization|(?-i:_(?:KEY|PAT|PWD)$)",
+    re.IGNORECASE,
 )
-_SECRET_ENDING = r"[A-Za-z0-9_]*(?:_KEY|_TOKEN|_PAT|PASSWORD|_SECRET|_PWD)"
 _HARMLESS = re.compile(
     r"(?:max|min|num|n|new|pad|eos|bos|sep|cls|unk|mask|special)[_-]?tokens?|tokens?[_-]\w+"
-    r"|[\w-]*tokens|[\w.-]*tokeni[sz]\w*|[\w-]*_token_(?:id|idx|index|type\w*)|author\w*",
+    r"|[\w-]*tokens|[\w.-]*tokeni[sz]\w*|[\w-]*_token_(?:id|idx|index|type\w*)",
     re.IGNORECASE,
 )
+# an option may have its value as the next word, a plain name only after = or :
 _NAMED = re.compile(
-    rf"(?P<name>(?:--?)?(?:{_SECRET_NAME}|{_SECRET_ENDING}))(?P<sep>\s*[=:]\s*|\s+)"
-    r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"']+)",
-    re.IGNORECASE,
+    r"(?<![\w.-])(?P<name>--?\w[\w.-]*(?=\s*[=:]|\s+[^\s-])|[\w.][\w.-]*(?=\s*[=:]))"
+    r"(?P<sep>\s*[=:]\s*|\s+)(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"';&|]+)"
 )
 _URL_USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _URL_QUERY = re.compile(
@@ -48,7 +50,6 @@ _TOKEN = re.compile(
     r"|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abpr]-[\w-]{10,}|AKIA[A-Z0-9]{16}"
     r"|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+)"
 )
-_SECRET_OPTION = re.compile(rf"--?(?:{_SECRET_NAME}|{_SECRET_ENDING})", re.IGNORECASE)
 
 
 def settings(environ: Mapping[str, str]) -> dict[str, str]:
@@ -70,36 +71,35 @@ def masked_command(command: Sequence[str]) -> list[str]:
             words.append(MASK)
         else:
             words.append(masked(word))
-        option = _SECRET_OPTION.fullmatch(word)
-        hide_next = option is not None and not _HARMLESS.fullmatch(word.lstrip("-"))
+        hide_next = word.startswith("-") and _is_secret(word.lstrip("-"))
     return words
 
 
 def masked(text: str) -> str:
     """`text` without what looks like a secret, cut to a sensible length."""
-    text = _URL_QUERY.sub(rf"\g<1>{MASK}", _URL_USER.sub(MASK, text))
-    text = _TOKEN.sub(MASK, _BEARER.sub(rf"\g<1> {MASK}", text))
-    text = _NAMED.sub(_mask_named, text)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    cut = text[:_LONGEST_READ]
+    cut = _URL_QUERY.sub(rf"\g<1>{MASK}", _URL_USER.sub(MASK, cut))
+    cut = _TOKEN.sub(MASK, _BEARER.sub(rf"\g<1> {MASK}", cut))
+    cut = _NAMED.sub(_mask_named, cut)
+    return cut if len(cut) <= _LONGEST and len(text) <= _LONGEST_READ else cut[:_LONGEST] + "…"
 
 
 def _mask_named(match: re.Match[str]) -> str:
-    name = match["name"]
-    if _HARMLESS.fullmatch(name.lstrip("-")):
-        return match[0]
-    if not match["sep"].strip() and not name.startswith("-"):
-        return match[0]  # two words of prose
-    return f"{name}{match['sep']}{MASK}"
+    if _is_secret(match["name"].lstrip("-")):
+        return f"{match['name']}{match['sep']}{MASK}"
+    return match[0]
 
 
 def _chosen(environ: Mapping[str, str], names: re.Pattern[str]) -> dict[str, str]:
     return {
-        name: MASK if _secret(name) else masked(value)
+        name: MASK if _is_secret(name) else masked(value)
         for name, value in sorted(environ.items())
         if names.fullmatch(name)
     }
 
 
-def _secret(name: str) -> bool:
-    named = re.fullmatch(rf"{_SECRET_NAME}|{_SECRET_ENDING}", name, re.IGNORECASE)
-    return named is not None and not _HARMLESS.fullmatch(name)
+def _is_secret(name: str) -> bool:
+    """Whether what goes by this name should not be seen."""
+    if len(name) > _LONGEST_NAME or _HARMLESS.fullmatch(name):
+        return False
+    return _SECRET.search(name) is not None
