@@ -24,6 +24,8 @@ ASLEEP_RATIO = 0.3  # … at or below: it sleeps. Set with nine measured runs in
 LOADING_MIB_S = 2.0  # loading in the main process read 17 MiB/s, launching without loading 1.3
 FULL_CPU = 85.0  # a process at one full core; 99 was measured
 EACH_FULL_CPU = 80.0
+CLEAR_STALL = 0.20
+RANK_CPU = 130.0  # a rank spins on one core, and its helper threads take some of another
 OTHERS_CPU = 50.0  # half a core in processes that are neither training nor workers
 POOL_CPU = 200.0  # two cores in one process: it loads, or computes, in threads
 THROTTLED = 0.25  # CPUThrottlingHigh of kubernetes-mixin
@@ -143,7 +145,7 @@ def input_wait_evidence(signals: SignalSet, gpu: int | None) -> float | Missing:
 
 
 def _without_workers(signals: SignalSet, ratio: float) -> float | Missing:
-    if _at_least(signals, "others_cpu", OTHERS_CPU):
+    if _at_least(signals, "others_cpu", OTHERS_CPU + _other_ranks_cpu(signals)):
         return Missing(
             "there are no loader workers, and other processes of the run work: what passes between "
             "them and the training process cannot be seen"
@@ -152,16 +154,24 @@ def _without_workers(signals: SignalSet, ratio: float) -> float | Missing:
     threads = _at_least(signals, "main_cpu", POOL_CPU) and (
         _at_least(signals, "has_tensorflow", 1) or _at_least(signals, "has_jax", 1)
     )
-    if busy and (_reads(signals) or threads):
+    # Between busy and asleep it waits in turn for the CPU, or for storage: that needs a clear stall.
+    clear = busy or ratio <= ASLEEP_RATIO or signals.need("stall_share") >= CLEAR_STALL
+    if (clear and _reads(signals)) or (busy and threads):
         return 1.0
     if busy:
         return Missing(
             "the training process is busy while the GPU idles and reads nothing that can be seen: "
             "it may prepare data from memory, or launch work too slowly"
         )
-    if ratio <= ASLEEP_RATIO and _reads(signals):
-        return 1.0
     return Missing("there are no loader workers, and the training process is not clearly busy")
+
+
+def _other_ranks_cpu(signals: SignalSet) -> float:
+    """The CPU that other ranks spend spinning on their GPUs, where a launcher started them."""
+    single = signals.figure("single_process")
+    if isinstance(single, Missing) or single >= 1:
+        return 0.0
+    return RANK_CPU * (len(signals.used.working) - 1)
 
 
 @signal(

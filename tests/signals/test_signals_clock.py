@@ -9,7 +9,7 @@ from gpudiag.signals import Missing
 
 
 def test_each_tick_weighs_as_long_as_it_lasted(make):
-    """GIVEN a busy reading after 1 s and an idle one after 3 s THEN the stall counts three times."""
+    """GIVEN busy readings after 1 s, idle ones after 3 s THEN the stall counts three times."""
     t = np.cumsum([1, 3] * 40)
     signals = make(t=t, gpu0_util_pct=[100, 0] * 40)
     assert signals.get("gpu_stall_share", 0) == pytest.approx(0.75, abs=0.02)
