@@ -10,8 +10,6 @@ FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("an nvidia-smi -q -x log (XML)", re.compile(r"\A\s*<\?xml|<nvidia_smi_log>")),
     ("an HTML page", re.compile(r"\A\s*<(?:!DOCTYPE html|html)", re.IGNORECASE)),
     ("an nvidia-smi -q log", re.compile(r"^=+\s*NVSMI LOG\s*=+$", _M)),
-    ("an nvidia-smi pmon log", re.compile(r"^#\s*(?:Date\s+Time\s+)?gpu\s+pid\s", _M)),
-    ("an nvidia-smi dmon log", re.compile(r"^#\s*(?:Date\s+Time\s+|Time\s+)?gpu\s+\w+", _M)),
     ("a dcgmi dmon log", re.compile(r"^#\s*Entity\s+\w+", _M)),
     ("a Prometheus answer (JSON)", re.compile(r"\A\s*\{\s*\"status\"\s*:\s*\"success\"")),
     ("metrics of a Prometheus exporter", re.compile(r"^# (?:HELP|TYPE) \w+", _M)),

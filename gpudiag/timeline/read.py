@@ -6,7 +6,7 @@ import os
 from typing import Protocol
 
 from gpudiag.errors import UnreadableError, UsageError
-from gpudiag.timeline import other, runcsv, smicsv
+from gpudiag.timeline import formats, other, runcsv, smicsv
 from gpudiag.timeline.load import Log, load
 from gpudiag.timeline.model import Timeline
 
@@ -31,7 +31,7 @@ class Reader(Protocol):
         ...
 
 
-READERS: tuple[Reader, ...] = (runcsv, smicsv)
+READERS: tuple[Reader, ...] = (runcsv, smicsv, *formats.READERS)
 # Below this, a format of `other.FORMATS` that matches is the better answer.
 _SURE = 0.3
 
@@ -47,7 +47,8 @@ def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Ti
     log = load(os.fspath(path))
     head = log.head
     score, reader = max(((r.recognise(head), r) for r in READERS), key=lambda pair: pair[0])
-    if score < 1 and (name := other.name_of(head)) and not _rows_behind(name, score):
+    own = reader in formats.READERS
+    if score < 1 and not own and (name := other.name_of(head)) and not _rows_behind(name, score):
         raise UnreadableError(f"{log.path}: {name}; not readable yet", _reads())
     if score <= 0:
         raise UnreadableError(f"{log.path}: not a log that gpudiag knows", _reads())
@@ -60,4 +61,4 @@ def _rows_behind(name: str, score: float) -> bool:
 
 
 def _reads() -> str:
-    return "gpudiag reads " + " and ".join(r.NAME for r in READERS) + "; see docs/logs.md"
+    return "gpudiag reads " + ", ".join(r.NAME for r in READERS) + "; see docs/logs.md"

@@ -28,7 +28,6 @@ pytestmark = [pytest.mark.corpus, pytest.mark.skipif(not EXPECTED, reason="no fo
 
 FILES = sorted((CORPUS / "files").glob("*")) if EXPECTED else []
 QUERY_CSV = [path for path in FILES if path.name.startswith("A")]
-OTHERS = [path for path in FILES if path.is_file() and not path.name.startswith("A")]
 
 # Where the expected figure is not what the file holds: file, key, the right figure, and why.
 DEVIATIONS: dict[tuple[str, str], tuple[Any, str]] = {
@@ -154,10 +153,3 @@ def test_columns_that_cannot_be_told_are_said() -> None:
 def test_only_an_error_message(name: str, cause: str) -> None:
     with pytest.raises(UnreadableError, match=cause):
         read(snippet(name))
-
-
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name[:40])
-def test_other_formats_end_in_one_clear_line(path: Path) -> None:
-    with pytest.raises(UnreadableError, match=r"\A[^\n]+\Z") as caught:
-        read(path)
-    assert caught.value.hint

@@ -42,8 +42,7 @@ def check(path: Path, data: bytes) -> None:
         assert "\n" not in said
         return
     source = timeline.source
-    counted = source.rows + source.header_rows + source.other_lines + len(source.dropped)
-    assert counted == source.lines
+    assert source.unaccounted == 0
     assert len(timeline.frame)
     assert timeline.frame.index.is_monotonic_increasing
     assert timeline.frame.index.is_unique

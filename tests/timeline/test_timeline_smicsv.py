@@ -96,7 +96,6 @@ def test_a_snapshot_of_four_gpus_may_be_four_samples_of_one() -> None:
     [
         ("only-error.log", "Driver/library version mismatch"),
         ("bad-field.log", "device_minor"),
-        ("dmon.log", "an nvidia-smi dmon log; not readable yet"),
         ("no-header-ambiguous.csv", "what their 3 columns are cannot be told"),
     ],
 )

@@ -1,0 +1,10 @@
+"""② The readers of formats other than run.csv and --query-gpu CSV, one file a format.
+
+Each has NAME, recognise(head) and read(log, interval_s); see `gpudiag.timeline.read.Reader`.
+"""
+
+from __future__ import annotations
+
+from gpudiag.timeline.formats import smidmon, smipmon
+
+READERS = (smidmon, smipmon)
