@@ -32,7 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from gpudiag.demo.scenarios import DEFAULT, SCENARIOS
 
     parser.add_argument("--scenario", choices=SCENARIOS, default=DEFAULT, metavar="NAME")
-    parser.add_argument("--seconds", metavar="N", help="how long to train (default: 60)")
+    parser.add_argument(
+        "--seconds",
+        metavar="N",
+        help="how long to train, such as 90 or 30m (default: about a minute)",
+    )
     parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR")
     parser.add_argument("--list", action="store_true", help="list the scenarios")
 
@@ -43,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.list:
         for scenario in SCENARIOS.values():
-            print(f"{scenario.name:14}{scenario.shows}")
+            print(f"{scenario.name:16}{scenario.shows}")
         return 0
     chosen = SCENARIOS[args.scenario]
     seconds = _seconds(args.seconds, chosen.seconds)
@@ -133,6 +137,7 @@ def _record(folder: Path, scenario: str, seconds: float, gpus: int, recording: P
     environment = {
         **os.environ,
         SIM_DIR: str(state),
+        "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(gpus))),  # not the user's, for real GPUs
         "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "TMPDIR": str(data),  # what a killed training leaves goes with the folder
     }

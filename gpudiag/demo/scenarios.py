@@ -8,8 +8,9 @@ from typing import NamedTuple
 class DemoScenario(NamedTuple):
     """Times are a batch's; `step_ms` is GPU time, `cpu_ms` decoding, `latency_ms` each read's wait.
 
-    `gpu_share` holds, for each GPU, its kernel time as a share of `step_ms`; `leak_mib` is kept by
-    the program for every step. `seconds` is how long the demo trains.
+    `gpu_share` holds, for each GPU, its kernel time as a share of `step_ms`; if none has a share,
+    the CPU works for `step_ms`. `leak_mib` is kept by the program for every step. `seconds` is how
+    long the demo trains: as long as the verdict in question takes.
     """
 
     name: str
@@ -63,13 +64,19 @@ SCENARIOS = {
             "imbalance",
             "two GPUs, the second gets a fifth of the work",
             workers=2, cpu_ms=30, latency_ms=0, step_ms=90,
-            gpu_share=(1.0, 0.2), leak_mib=0, seconds=60,
+            gpu_share=(1.0, 0.2), leak_mib=0, seconds=180,
         ),
         DemoScenario(
             "idle-gpu",
-            "the model was never moved to the GPU: the CPU does all the work",
-            workers=0, cpu_ms=130, latency_ms=0, step_ms=0,
-            gpu_share=(0.0,), leak_mib=0, seconds=60,
+            "the run was given two GPUs and uses one",
+            workers=2, cpu_ms=30, latency_ms=0, step_ms=90,
+            gpu_share=(1.0, 0.0), leak_mib=0, seconds=60,
+        ),
+        DemoScenario(
+            "gpu-never-used",
+            "the model was never moved to the GPU: threads on the CPU do all the work",
+            workers=0, cpu_ms=20, latency_ms=0, step_ms=100,
+            gpu_share=(0.0,), leak_mib=0, seconds=130,
         ),
     )
 }  # fmt: skip

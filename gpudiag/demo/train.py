@@ -7,9 +7,11 @@ the loader, occupies the GPU for the step time, and waits for it as `loss.item()
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gpudiag.demo.dataset import FileDataset
@@ -31,11 +33,14 @@ class Trainer:
             EmulatedGPU(index, folder) for index, share in enumerate(scenario.gpu_share) if share
         ]
         self._leaked = 0.0
+        self._threads = ThreadPoolExecutor(os.cpu_count())  # makes threads on first use only
         for gpu in self._gpus:
             gpu.allocate(MODEL_MIB)
 
     def step(self) -> None:
         """One step: launch on every GPU, then wait for all of them, spinning as CUDA does."""
+        if not self._gpus:
+            self._compute_on_cpu()
         for gpu, share in zip(self._gpus, self._scenario.gpu_share, strict=False):
             gpu.launch(self._scenario.step_ms / 1000 * share)
         for gpu in self._gpus:
@@ -45,10 +50,22 @@ class Trainer:
             self._leaked -= SEGMENT_MIB
             self._gpus[0].allocate(SEGMENT_MIB)
 
+    def _compute_on_cpu(self) -> None:
+        """What a matrix library does without a GPU: all cores, in threads that hold no lock."""
+        until = time.monotonic() + self._scenario.step_ms / 1000
+        cores = os.cpu_count() or 1
+        while time.monotonic() < until:
+            list(self._threads.map(_crunch, range(cores)))
+
     def close(self) -> None:
         """Give the GPUs back."""
+        self._threads.shutdown()
         for gpu in self._gpus:
             gpu.close()
+
+
+def _crunch(seed: int) -> bytes:
+    return hashlib.pbkdf2_hmac("sha256", b"%d" % seed, b"salt", 20_000)
 
 
 def train(scenario: DemoScenario, seconds: float, folder: Path, data: Path) -> int:

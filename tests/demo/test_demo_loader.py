@@ -86,7 +86,7 @@ def test_creep_takes_segments_and_an_idle_gpu_is_never_touched(tmp_path: Path) -
     trainer.close()
     idle = tmp_path / "idle"
     idle.mkdir()
-    train(SCENARIOS["idle-gpu"]._replace(cpu_ms=1), 0.05, idle, idle)
+    train(SCENARIOS["gpu-never-used"]._replace(cpu_ms=1, step_ms=1), 0.05, idle, idle)
     assert list(idle.glob("gpu*")) == []
 
 
