@@ -154,7 +154,7 @@ def _without_workers(signals: SignalSet, ratio: float) -> float | Missing:
     threads = _at_least(signals, "main_cpu", POOL_CPU) and (
         _at_least(signals, "has_tensorflow", 1) or _at_least(signals, "has_jax", 1)
     )
-    # Between busy and asleep it waits in turn for the CPU, or for storage: that needs a clear stall.
+    # Between busy and asleep it waits for the CPU or storage in turn: that needs a clear stall.
     clear = busy or ratio <= ASLEEP_RATIO or signals.need("stall_share") >= CLEAR_STALL
     if (clear and _reads(signals)) or (busy and threads):
         return 1.0
