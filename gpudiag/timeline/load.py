@@ -26,6 +26,7 @@ MAX_LINE = 1 << 20
 # A day of an idle GPU shrinks about thirtyfold; 200 is beyond any log, 1,000 is what gzip can do.
 MAX_EXPANSION, EXPANSION_FREE = 200, 64 << 20
 _CHUNK = 1 << 20
+_BLANK = b"\0 \t\r\n"
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\a\x1b\n]*(?:\a|\x1b\\)|[@-Z\\^_])")
 _READ_IT_AS_TEXT = "gpudiag reads its own run.csv and logs of nvidia-smi as text; see docs/logs.md"
 
@@ -91,7 +92,7 @@ def load(path: str) -> Log:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableError(f"{shown}: cannot be read: {reason}") from None
     raw, notes = _decompressed(raw, shown)
-    if not raw.strip(b"\0 \t\r\n"):
+    if not raw[:4096].strip(_BLANK) and not raw.strip(_BLANK):
         what = "holds only NUL bytes" if b"\0" in raw else "is empty"
         hint = "was the logger killed before its first sample, or its output buffered?"
         raise UnreadableError(f"{shown}: {what}", hint)

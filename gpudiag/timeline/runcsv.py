@@ -17,10 +17,9 @@ from gpudiag.errors import UnreadableError
 from gpudiag.timeline.columns import FORMAT, parse_name
 from gpudiag.timeline.load import Log
 from gpudiag.timeline.model import Dropped, Source, Timeline
-from gpudiag.timeline.runcsv_meta import Meta
+from gpudiag.timeline.runcsv_meta import Meta, check_format
 
 NAME = "gpudiag run.csv"
-_FIRST = re.compile(r"# gpudiag run, format (\d{1,6})\s*\Z")
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 _SHORT = 80
 
@@ -35,7 +34,7 @@ def read(log: Log, interval_s: float | None = None) -> Timeline:
 
     `interval_s` is not needed: a recording has its clock.
     """
-    _check_format(log)
+    check_format(log)
     data = log.data
     end = data.rfind(b"\n") + 1
     dropped: list[Dropped] = []
@@ -78,26 +77,6 @@ def read(log: Log, interval_s: float | None = None) -> Timeline:
         notes=(*notes, *meta.notes),
     )
     return Timeline(frame, meta.start, source, tuple(meta.events), meta.end)
-
-
-def _check_format(log: Log) -> None:
-    first = log.data.split(b"\n", 1)[0][:200].decode("utf-8", "replace")
-    match = _FIRST.match(first)
-    if not match:
-        if b"\n" not in log.data:
-            raise UnreadableError(f"{log.path}: the recording ends within its first line")
-        raise UnreadableError(
-            f"{log.path}: the first line does not name a format of run.csv: {first[:60]!r}",
-            f"it should read '# gpudiag run, format {FORMAT}'",
-        )
-    number = int(match[1])
-    if number > FORMAT:
-        raise UnreadableError(
-            f"{log.path}: run.csv of format {number}; this gpudiag reads up to format {FORMAT}",
-            "upgrade gpudiag: pip install -U gpudiag",
-        )
-    if number < 1:
-        raise UnreadableError(f"{log.path}: there is no run.csv of format {number}")
 
 
 def _split(data: bytes, end: int) -> tuple[list[tuple[int, int]], list[tuple[int, bytes]]]:

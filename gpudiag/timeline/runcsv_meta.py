@@ -1,14 +1,20 @@
-"""② The `#` lines of run.csv: start, event and end, checked, for they may come from a stranger."""
+"""② The `#` lines of run.csv: format, start, event and end, checked: they may be a stranger's."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpudiag.errors import UnreadableError
+from gpudiag.timeline.columns import FORMAT
+from gpudiag.timeline.load import Log
 from gpudiag.timeline.model import Dropped, Event
+
+_FIRST = re.compile(r"# gpudiag run, format (\d{1,6})\s*\Z")
 
 _START_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "time": str,
@@ -107,3 +113,24 @@ def _finite(value: float) -> bool:
 
 def _is_gpu(gpu: Any) -> bool:
     return isinstance(gpu, dict) and _is(gpu.get("index"), int) and 0 <= gpu["index"] <= 9999
+
+
+def check_format(log: Log) -> None:
+    """Raise UnreadableError unless the first line names a format that can be read."""
+    first = log.data[:200].split(b"\n", 1)[0].decode("utf-8", "replace")
+    match = _FIRST.match(first)
+    if not match:
+        if b"\n" not in log.data:
+            raise UnreadableError(f"{log.path}: the recording ends within its first line")
+        raise UnreadableError(
+            f"{log.path}: the first line does not name a format of run.csv: {first[:60]!r}",
+            f"it should read '# gpudiag run, format {FORMAT}'",
+        )
+    number = int(match[1])
+    if number > FORMAT:
+        raise UnreadableError(
+            f"{log.path}: run.csv of format {number}; this gpudiag reads up to format {FORMAT}",
+            "upgrade gpudiag: pip install -U gpudiag",
+        )
+    if number < 1:
+        raise UnreadableError(f"{log.path}: there is no run.csv of format {number}")

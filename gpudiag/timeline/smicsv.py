@@ -24,6 +24,8 @@ _ENOUGH = 400
 
 def recognise(head: str) -> float:
     """By a header with names of nvidia-smi's fields, or by rows that only nvidia-smi writes."""
+    if head.startswith("# gpudiag run"):
+        return 0.0
     lines = [line.strip() for line in head.splitlines()[:2000]]
     lines = [line for line in lines if line and line[0] not in "|+"]
     seen = rows_seen = 0
@@ -35,7 +37,9 @@ def recognise(head: str) -> float:
             break
         seen += 1
         dated = clock.stamp(line)
-        rows_seen += row_like(split(dated[1]) if dated else cells)
+        cells = split(dated[1]) if dated else cells
+        # A bare figure on a line of its own may be anything.
+        rows_seen += row_like(cells) and not (len(cells) == 1 and cells[0].isalnum())
     if rows_seen:
         return 0.1 + 0.5 * rows_seen / seen
     return 0.05 if any(trouble.find(line) for line in lines[:50]) else 0.0
