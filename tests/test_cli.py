@@ -29,9 +29,7 @@ def test_every_command_has_help_with_examples(
     assert f"gpudiag {name}" in capsys.readouterr().out.split("examples:")[1]
 
 
-@pytest.mark.parametrize(
-    ("error", "code"), [(UsageError, 2), (UnreadableError, 3), (RuleError, 4)]
-)
+@pytest.mark.parametrize(("error", "code"), [(UsageError, 2), (UnreadableError, 3), (RuleError, 4)])
 def test_an_error_is_one_line_and_a_hint(
     error: type[UsageError],
     code: int,
