@@ -29,7 +29,9 @@ examples:
   gpudiag report run.csv --format text      prints to the terminal
   gpudiag report run.csv -o - > page.html
 """
-_MADE_BY_US = b'name="generator" content="gpudiag'
+_OUR_MARKS = (b'name="generator" content="gpudiag', b'"made_by": "gpudiag ')
+_VERDICTS = tuple(f"{sign}\n".encode() for sign in ("! Problem", "✓ Healthy", "? Cannot tell"))
+_SEARCHED_BYTES = 4 << 20
 _ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".json": "json", ".txt": "text"}
 _SLOW_BYTES = 5_000_000  # about where reading starts to take a second
 
@@ -124,9 +126,12 @@ def _may_write(target: Path, source: Path, *, force: bool) -> None:
 
 
 def _ours(target: Path) -> bool:
-    """Whether `target` is empty or a report: a page, or JSON or text with such an ending."""
-    head = target.open("rb").read(4096)
-    return not head or _MADE_BY_US in head or target.suffix.lower() in (".json", ".txt")
+    """Whether `target` is empty or a report that gpudiag made."""
+    with target.open("rb") as file:
+        content = file.read(_SEARCHED_BYTES)
+    return (
+        not content or any(mark in content for mark in _OUR_MARKS) or content.startswith(_VERDICTS)
+    )
 
 
 def _diagnosed(args: argparse.Namespace) -> tuple[Diagnosis, Timeline]:

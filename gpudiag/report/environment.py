@@ -19,10 +19,10 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 
 def figure(value: object) -> float | None:
-    """`value` as a figure, None if it is none (true and false are none)."""
+    """`value` as a figure, None if it is none (true, false and what is not finite are none)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value)
+    return float(value) if -1e15 < value < 1e15 else None
 
 
 def environment(timeline: Timeline) -> tuple[Table, ...]:

@@ -50,6 +50,14 @@ def test_a_report_is_replaced_and_anything_else_is_not(
     assert "gpudiag" in page.read_text()
 
 
+@pytest.mark.parametrize("name", ["x.html", "x.json", "x.txt"])
+def test_every_format_knows_its_own_files(log: Path, name: str) -> None:
+    """GIVEN a report of any format, THEN it may be replaced; notes of that name may not."""
+    assert main(["report", str(log), "-o", name]) == main(["report", str(log), "-o", name]) == 0
+    Path(name).write_text('{"mine": true}')
+    assert main(["report", str(log), "-o", name]) == 2
+
+
 def test_the_recording_is_never_overwritten(log: Path) -> None:
     """GIVEN -o with the log's own name, also through a link, THEN it is refused."""
     link = log.with_name("link.csv")

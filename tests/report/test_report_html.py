@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from html.parser import HTMLParser
 
 import pytest
 import report_fixtures as fixtures
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gpudiag.report import render_text
+from gpudiag.report import html, render_text
+from gpudiag.report.build import build
 
 SECTIONS = (
     "Where the GPU time went", "2 findings, the costliest first", "The whole run", "Memory",
@@ -146,7 +150,37 @@ def test_the_same_input_gives_the_same_bytes(form: str) -> None:
     assert render_text(*fixtures.starving(), form) == render_text(*fixtures.starving(), form)
 
 
-def test_a_day_on_eight_gpus_fits_in_a_mail() -> None:
-    """GIVEN 86,400 samples of noise on eight GPUs, THEN the page is below a megabyte."""
-    diagnosis, timeline = fixtures.whole_day()
-    assert len(render_text(diagnosis, timeline).encode()) <= 1_000_000
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=4,
+)
+START = ("time", "command", "cwd", "interval_s", "host", "env", "rank")
+HOST = ("hostname", "cpus", "effective_cores", "mem_total_mib", "cgroup")
+END = ("t_s", "exit_code", "signal", "gpu_rows_lost", "recorder_cpu_s", "recorder_max_rss_mib")
+GPU = ("name", "mem_total_mib", "power_limit_w", "pcie_gen_max", "pcie_lanes_max", "driver")
+
+
+def some(keys: tuple[str, ...]) -> st.SearchStrategy[dict[str, object]]:
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(keys, ANYTHING))
+
+
+@settings(max_examples=60, deadline=None)
+@given(some(START), some(HOST) | ANYTHING, some(END) | st.none(), some(GPU))
+def test_whatever_the_facts_hold_there_is_a_report(
+    start: dict[str, object], host: object, end: dict[str, object] | None, gpu: dict[str, object]
+) -> None:
+    """GIVEN any JSON in the facts of a recording, THEN a report is made, in every format."""
+    diagnosis, timeline = fixtures.healthy()
+    facts = {"host": host, **start, "gpus": [{**gpu, "index": 0}]}
+    odd = dataclasses.replace(timeline, start=facts, end=end)
+    for form in ("json", "text"):
+        assert render_text(diagnosis, odd, form)
+    assert html.render_html(build(diagnosis, odd, figures=False))
+
+
+@pytest.mark.parametrize(("hours", "most"), [(1.0, 500_000), (24.0, 1_000_000)])
+def test_eight_gpus_fit_in_a_mail(hours: float, most: int) -> None:
+    """GIVEN noise on eight GPUs, which no path shortens, THEN the page stays small."""
+    diagnosis, timeline = fixtures.whole_day(8, hours)
+    assert len(render_text(diagnosis, timeline).encode()) <= most

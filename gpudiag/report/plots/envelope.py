@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-BUCKETS = 500
+# Two pixels each on a sheet 776 wide: whole steps are short to write, finer ones are not seen.
+BUCKETS = 388
 _GAP_INTERVALS = 3.5  # one missed sample is common and means nothing; three in a row are a gap
 
 Array = NDArray[np.float64]
@@ -21,7 +22,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trace:
-    """Stretches without a gap. With every reading kept, `mean`, `low` and `high` are the same."""
+    """Stretches without a gap: of readings as they are, or of buckets (`thinned`).
+
+    Then `t_s` are the middles of the buckets; else `mean`, `low` and `high` are the same.
+    """
 
     t_s: Array
     mean: Array
@@ -61,7 +65,7 @@ def envelope(series: pd.Series[Any], start_s: float, end_s: float, buckets: int 
     apart = np.diff(bucket[first], prepend=-1) > 1
     breaks = np.flatnonzero(apart & (silence > longest) & (np.arange(len(first)) > 0))
     return Trace(
-        t_s=np.add.reduceat(t_s, first) / count,
+        t_s=start_s + (bucket[first] + 0.5) * span / buckets,
         mean=np.add.reduceat(value, first) / count,
         low=np.minimum.reduceat(value, first),
         high=np.maximum.reduceat(value, first),
