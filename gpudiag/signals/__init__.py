@@ -5,10 +5,13 @@ from gpudiag.signals import (  # noqa: F401 - each registers its signals
     activity,
     gaps,
     gpus,
+    growth,
     host,
     memory,
     run,
     starvation,
+    throttling,
+    worker_need,
     workers,
 )
 from gpudiag.signals.base import REGISTRY, Missing, SignalSpec, Value

@@ -11,22 +11,25 @@ TOPICS = {
     "run": "The run",
     "activity": "When the GPUs worked, and how much they idled",
     "starvation": "Who waits for whom",
+    "worker_need": "How many workers",
     "workers": "Data-loader workers, storage and network",
     "host": "Cores, quota, shared memory",
     "gaps": "Pauses",
     "gpus": "The GPUs beside each other",
     "memory": "GPU memory",
+    "growth": "Growth of GPU memory",
+    "throttling": "What holds the clock down",
     "account": "The time ledger",
 }
 HEAD = """\
 # Signals
 
-A signal is a named quantity that is computed from a recording; rules say what it means. This page is
-made from the code (`python -m gpudiag.signals.document > docs/signals.md`).
+A signal is a named quantity that is computed from a recording; rules say what it means. This page
+is made from the code (`python -m gpudiag.signals.document > docs/signals.md`).
 
 A signal that cannot be computed is *missing*, with a reason, and never 0. Then a rule that needs it
-says "not checked, because …". Scope `gpu` means one value for each GPU of the run. Beside these, every
-column of run.csv ([format.md](format.md)) is a series under its own name.
+says "not checked, because …". Scope `gpu` means one value for each GPU of the run. Beside these,
+every column of run.csv ([format.md](format.md)) is a series under its own name.
 
 "The active time" is the active window defined at `active_s`; means over it are weighted by the real
 length of each reading, and a hole of more than three intervals is no reading. [How it

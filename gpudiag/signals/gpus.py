@@ -226,34 +226,7 @@ def memory_skew_share(signals: SignalSet, gpu: int | None) -> float | Missing:
     return (max(means.values()) - min(means.values())) / max(known)
 
 
-@signal(
-    "power_share", "figure", "share", "gpu",
-    "Board power over its limit; mean of the active time without pauses.",
-)  # fmt: skip
-def power_share(signals: SignalSet, gpu: int | None) -> float | Missing:
-    if gpu is None:
-        return Missing("no GPU was named")
-    limit = signals.timeline.gpu_facts(gpu).get("power_limit_w")
-    if not isinstance(limit, int | float) or limit <= 0:
-        return Missing("the power limit of the GPU is not known")
-    return signals.steady_mean("gpu_power_w", gpu) / limit
-
-
 @signal("gpu_models", "figure", "", "run", "Different models among the GPUs of the run.")
 def gpu_models(signals: SignalSet, gpu: int | None) -> float | Missing:
     names = {str(signals.timeline.gpu_facts(number).get("name") or "") for number in signals.gpus}
     return Missing("the models of the GPUs are not known") if "" in names else float(len(names))
-
-
-@signal(
-    "heat_throttled_share", "figure", "share", "gpu",
-    "Share of the busy readings (above 50 %) in which hardware slowdown (8), software thermal "
-    "(32), hardware thermal (64) or power brake (128) held the clock down.",
-)  # fmt: skip
-def heat_throttled_share(signals: SignalSet, gpu: int | None) -> float | Missing:
-    bits, util = signals.array("gpu_throttle_bits", gpu), signals.array("gpu_util_pct", gpu)
-    busy = (util > 50) & np.isfinite(bits)
-    if not busy.any():
-        return Missing("the GPU was never above 50 % while its clock reasons were recorded")
-    held = bits[busy].astype(np.int64) & (8 | 32 | 64 | 128)
-    return float((held != 0).mean())

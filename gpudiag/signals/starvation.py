@@ -7,7 +7,6 @@ a process that waits for the GPU burns CPU, one that waits for its loader sleeps
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +36,6 @@ SWITCHES = 30.0  # 108 a worker in those, 3 to 12 in others
 BLOCKED = 0.2
 SUSTAINED_MIB_S = 20.0  # the low end of a hard disk
 IDLE_WORKER_CPU = 50.0  # 1.7 in Paddle #33275; at half a core a worker is not the limit
-WORKER_LOAD = 0.9  # a queue needs slack: recommend workers that are busy 90 % of the time
 
 
 @signal(
@@ -217,63 +215,6 @@ def _waiting(signals: SignalSet) -> bool:
         or _at_least(signals, "disk_read_mib_s", SUSTAINED_MIB_S)
         or _at_least(signals, "net_rx_mib_s", SUSTAINED_MIB_S)
     )
-
-
-@signal(
-    "ranks", "figure", "", "run",
-    "Training processes of the run on this machine: LOCAL_WORLD_SIZE of the recorded command, or 1 "
-    "where one GPU works.",
-)  # fmt: skip
-def ranks(signals: SignalSet, gpu: int | None) -> float | Missing:
-    rank = signals.timeline.start.get("rank") or {}
-    for name in ("LOCAL_WORLD_SIZE", "SLURM_NTASKS_PER_NODE"):
-        text = str(rank.get(name, ""))
-        if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 10_000:
-            return float(text)
-    if len(signals.used.working) <= 1:
-        return 1.0
-    return Missing("how many training processes share the machine was not recorded")
-
-
-@signal(
-    "needed_workers", "figure", "", "run",
-    "Loader workers, per rank, that would keep the GPUs busy, from what was measured. With n "
-    "workers: n / (1 - stall_share) / 0.9, since each delivers its share of the batches in the "
-    "busy time. With none: X / (1 - stall_share) / 0.9, the CPU that the training process spends "
-    "on a GPU-second of data. 0.9 leaves the queue some slack. Assumes that each further worker "
-    "delivers as much, i.e. that a core is free for it and storage keeps up.",
-)  # fmt: skip
-def needed_workers(signals: SignalSet, gpu: int | None) -> float | Missing:
-    stall = signals.need("stall_share")
-    count, processes = signals.need("workers_count"), signals.need("ranks")
-    if stall < MIN_STALL:
-        return Missing("the GPUs stall for less than 10 % of the time")
-    busy = 1 - stall
-    if busy <= 0.01:
-        return Missing("the GPUs are hardly ever busy, so what a busy GPU needs is unknown")
-    supply = count if count >= 1 else max(signals.need("main_busy_while_gpu_idle"), 0.0)
-    return float(math.ceil(supply / busy / WORKER_LOAD / processes - 1e-9))
-
-
-@signal(
-    "recommended_workers", "figure", "", "run",
-    "needed_workers, but no more than there are cores for: the present workers plus the idle "
-    "cores (with no workers also X, the core that the training process gives back), divided by "
-    "what a worker uses, per rank, rounded. Missing if there is no core for another.",
-)  # fmt: skip
-def recommended_workers(signals: SignalSet, gpu: int | None) -> float | Missing:
-    needed, processes = signals.need("needed_workers"), signals.need("ranks")
-    count, free = signals.need("workers_count"), signals.need("idle_cores")
-    each = 1.0
-    if count >= 1:
-        each = max(signals.need("workers_cores") / count, 0.05)
-    else:
-        free += max(signals.need("main_busy_while_gpu_idle"), 0.0)
-    most = math.floor((count + free / each) / processes + 0.5)
-    best = min(needed, most)
-    if best <= count / processes:
-        return Missing("no core is free for another worker")
-    return float(best)
 
 
 @signal(
