@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import sys
 from array import array
@@ -58,7 +59,7 @@ def max_rss_mib() -> float | None:
     """The most memory this process has had, or None where the system does not tell."""
     if sys.platform == "linux":
         # ru_maxrss would count what the parent had before it became this program
-        with open("/proc/self/status", "rb") as file:
+        with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
             for line in file:
                 if line.startswith(b"VmHWM:"):
                     return int(line.split()[1]) / 1024

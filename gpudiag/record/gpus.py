@@ -22,7 +22,6 @@ _ELSEWHERE = (
     r"C:\Program Files\NVIDIA Corporation\NVSMI\nvidia-smi.exe",
 )
 _FACTS_S = 60.0
-_FACTS_TRIES = len(gpu_facts.FACTS) + 2
 
 SpawnFor = Callable[[Sequence[str], str, int], Helper]
 
@@ -166,8 +165,6 @@ class Gpus:
     def _ask_facts(self, now: float) -> None:
         assert self.stream is not None
         assert self._path is not None
-        if self._ask_number >= _FACTS_TRIES + self._asked_for:
-            return
         if self._asked_for != self.stream.generation:
             self._asked_for = self.stream.generation
             self._number_of = None

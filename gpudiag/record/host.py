@@ -69,7 +69,10 @@ class HostSampler:
 
     def _count(self) -> tuple[int | None, int | None, int | None, int | None]:
         """Bytes read from and written to disks, received and sent, since the machine started."""
-        disks = psutil.disk_io_counters(perdisk=True, nowrap=False) or {}
+        try:
+            disks = psutil.disk_io_counters(perdisk=True, nowrap=False) or {}
+        except (OSError, RuntimeError, NotImplementedError):  # a /proc/diskstats psutil cannot read
+            disks = {}
         if self._per_disk:
             disks = {name: io for name, io in disks.items() if self._is_whole_disk(name)}
         cards = psutil.net_io_counters(pernic=True, nowrap=False) or {}

@@ -6,6 +6,7 @@ sampler measures; the writer writes. What goes wrong in the latter two never rea
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
@@ -50,30 +51,25 @@ def record_and_leave(options: Options) -> int:
     """
     launcher = choose()
     recording = record(options, launcher)
-    lines = recording.warnings if options.quiet else [*recording.lines, *recording.warnings]
-    for line in lines:
-        print(f"gpudiag: {line}", file=sys.stderr)
-    if sys.stderr is not None:
-        sys.stderr.flush()
+    _say(recording.warnings if options.quiet else [*recording.lines, *recording.warnings])
     return launcher.leave(recording.exit)
 
 
 def record(options: Options, launcher: Launcher | None = None) -> Recording:
-    """Run the command and record it until it ends. Raises StartError, UsageError."""
+    """Run the command and record it until it ends. Raises StartError, UsageError.
+
+    On Linux the signals that were blocked for it stay so until `launcher.leave`.
+    """
     launcher = launcher or choose()
     wanted = wanted_path(options.output)
     obstacle = _obstacle(wanted)
     if obstacle:
-        print(f"gpudiag: no recording will be written: {obstacle}", file=sys.stderr, flush=True)
+        _say([f"no recording will be written: {obstacle}"])
     started = launcher.start(options.command)
-    launcher.settle()
     session = _Session(options, launcher, wanted, started)
-    thread = threading.Thread(target=session.run, name="sampler", daemon=True)
-    thread.start()
+    session.begin()
     how = launcher.wait()
-    session.end(how)
-    thread.join(_LEAVE_S if session.ready else _SET_UP_S)
-    return session.result(how)
+    return session.end(how)
 
 
 def wanted_path(output: str | None) -> Path:
@@ -102,6 +98,17 @@ def wanted_path(output: str | None) -> Path:
     return path
 
 
+def _say(lines: Sequence[str]) -> None:
+    """Lines on stderr, whatever it is connected to; the exit code must not depend on it."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError):
+        for line in lines:
+            shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+            print(f"gpudiag: {shown}", file=sys.stderr)
+        sys.stderr.flush()
+
+
 def _obstacle(path: Path) -> str:
     """Why nothing can be written there, as far as a look from outside tells; empty if nothing."""
     folder = path.parent
@@ -123,9 +130,20 @@ class _Session:
         self._sampler: Sampler | None = None
         self._how: Exit | None = None
         self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
         self._failure = ""
 
-    def run(self) -> None:
+    def begin(self) -> None:
+        """Start the sampler. The command is running: nothing may be raised from here on."""
+        try:
+            self._launcher.settle()
+            self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+            self._thread.start()
+        except (OSError, RuntimeError) as error:  # no more processes or threads allowed
+            self._thread = None
+            self._failure = str(error)
+
+    def _run(self) -> None:
         """Set up and sample until the command has ended."""
         try:
             from gpudiag.record.setup import make_sampler
@@ -136,29 +154,25 @@ class _Session:
                 if self._how is not None:
                     sampler.stop(self._how)
             sampler.run()
+        except OSError as error:
+            self._failure = f"{error.strerror}: {error.filename}" if error.filename else str(error)
         except Exception as error:  # a fault of ours must not reach the command
             self._failure = f"{type(error).__name__}: {error}"
 
-    @property
-    def ready(self) -> bool:
-        """Whether the recording has begun."""
-        return self._sampler is not None
-
-    def end(self, how: Exit) -> None:
-        """Tell the sampler that the command has ended."""
+    def end(self, how: Exit) -> Recording:
+        """The command has ended: finish within a moment, and say what to tell the user."""
         with self._lock:
             self._how = how
             if self._sampler is not None:
                 self._sampler.stop(how)
-
-    def result(self, how: Exit) -> Recording:
-        """What to tell the user."""
-        from gpudiag.record.summary import summary, warnings
-
+        if self._thread is not None:
+            self._thread.join(_SET_UP_S if self._sampler is None else _LEAVE_S)
         sampler = self._sampler
         if sampler is None:
             reason = self._failure or "the command ended before the recording began"
             return Recording(how, None, [], [f"nothing was recorded: {reason}"])
+        from gpudiag.record.summary import summary, warnings
+
         moved = self._wanted if sampler.writer.path != self._wanted else None
         return Recording(
             how,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import time
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from gpudiag.record.cgroup import Cgroup
@@ -19,6 +19,8 @@ from gpudiag.record.host import HostSampler
 from gpudiag.record.launch import Exit, Helper, Launcher
 from gpudiag.record.processes import Processes
 from gpudiag.record.writing import Writer
+
+Row = dict[str, float | int | None]
 
 _SHORTEST_SHARE = 0.3  # of an interval: over less, rates would be noise
 _WRITE_S = 0.25
@@ -47,6 +49,7 @@ class Sampler:
         self._processes = Processes(launcher, self._tell, started)
         self._last = time.monotonic()
         self._told_changes = -1
+        self._broken: set[str] = set()
         self._last_t = 0.0
         self._samples = 0
         self._ended: Exit | None = None
@@ -111,16 +114,17 @@ class Sampler:
     def _tick(self, readings: Readings | None, with_processes: bool = True) -> None:
         now = time.monotonic()
         elapsed = now - self._last
-        row: dict[str, float | int | None] = {}
+        row: Row = {}
         if elapsed >= _SHORTEST_SHARE * self._interval:
             self._last = now
             if elapsed > max(2.5 * self._interval, self._interval + 1.0):
                 self._tell("gap", f"nothing was sampled for {elapsed:.1f} s", {"seconds": elapsed})
-            row |= self._host.sample(elapsed)
+            row |= self._guarded("host", lambda: {**self._host.sample(elapsed)})
             if with_processes:
-                row |= self._processes.sample(now)
+                row |= self._guarded("processes", lambda: self._processes.sample(now))
             if self._cgroup is not None:
-                row |= self._cgroup.sample(elapsed)
+                cgroup = self._cgroup
+                row |= self._guarded("control group", lambda: {**cgroup.sample(elapsed)})
             self._intervals.append(elapsed)
         end = time.monotonic()
         if readings is not None:
@@ -136,6 +140,17 @@ class Sampler:
         self._last_t = max(round(end - self._started, 3), round(self._last_t + 0.001, 3))
         self.writer.row({"t_s": self._last_t, **row})
         self._samples += 1
+
+    def _guarded(self, what: str, sample: Callable[[], Row]) -> Row:
+        """One broken source (a kernel with files of its own kind) must not cost the others."""
+        try:
+            return sample()
+        except Exception as error:
+            if what not in self._broken:
+                self._broken.add(what)
+                text = f"{what} cannot be sampled: {type(error).__name__}: {error}"
+                self._tell("note", text[:300], {"source": what})
+            return {}
 
     def _add_up(self, readings: Readings) -> None:
         for name, value in readings.cells.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -66,8 +67,9 @@ def wait_for(condition: Callable[[], Any], what: str = "") -> Any:
     """The first true value of `condition`; fails when it does not come."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        if value := condition():
-            return value
+        with contextlib.suppress(FileNotFoundError):  # what is looked at may not be there yet
+            if value := condition():
+                return value
         time.sleep(0.01)
     raise AssertionError(f"waited in vain: {what or condition}")
 

@@ -101,9 +101,11 @@ class LinuxLauncher:
         while signal.sigtimedwait(BLOCKED, 0):
             pass  # what was meant for a command that has ended
         if how.signal is not None:
-            resource.setrlimit(
-                resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1])
-            )
+            from gpudiag.record.linux.kernel import leave_no_core
+
+            leave_no_core()
+            limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
+            resource.setrlimit(resource.RLIMIT_CORE, (0, limit))
             with contextlib.suppress(OSError, ValueError):  # KILL has no disposition to set
                 signal.signal(how.signal, signal.SIG_DFL)
             os.kill(os.getpid(), how.signal)

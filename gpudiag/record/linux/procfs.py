@@ -25,7 +25,10 @@ class ProcFs:
         self._root = root
 
     def pids(self) -> set[int]:
-        return {int(name) for name in os.listdir(self._root) if name.isdigit()}
+        try:
+            return {int(name) for name in os.listdir(self._root) if name.isdigit()}
+        except OSError:  # not mounted
+            return set()
 
     def reading(self, pid: int) -> Reading | None:
         stat = self._read(f"{pid}/stat", _SMALL)

@@ -136,7 +136,11 @@ def close_inherited() -> None:
     A reader that waits for the end of a pipe (readiness notification, process substitution) would
     otherwise wait for the recorder too. Python's own descriptors are not inheritable.
     """
-    for name in os.listdir("/proc/self/fd"):
+    try:
+        names = os.listdir("/proc/self/fd")
+    except OSError:  # no /proc: nothing can be told apart, so nothing is closed
+        return
+    for name in names:
         number = int(name)
         try:
             if number > 2 and os.get_inheritable(number):
