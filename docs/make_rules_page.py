@@ -14,9 +14,10 @@ INTRO = """\
 # Rules
 
 What gpudiag can say, rule by rule. This page is made from the files in `rules/` by
-`docs/make_rules_page.py`; `gpudiag rules show CODE` prints one rule with its remedies' code. Names in
-expressions are [signals](signals.md), columns of [run.csv](format.md) and the rule's own thresholds;
-[Writing a rule](writing-rules.md) explains the language. `{…}` in a text stands for a measured figure.
+`docs/make_rules_page.py`; `gpudiag rules show CODE` prints a rule with its remedies' code. Names
+in expressions are [signals](signals.md), columns of [run.csv](format.md) and the rule's own
+thresholds; [Writing a rule](writing-rules.md) explains the language. `{…}` in a text stands for a
+measured figure.
 """
 
 

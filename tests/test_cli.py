@@ -36,7 +36,7 @@ def test_an_error_is_one_line_and_a_hint(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """GIVEN an error with hostile text WHEN it reaches the top THEN two plain lines and its code."""
+    """GIVEN an error with hostile text WHEN it reaches the top THEN two plain lines, its code."""
 
     def fail(_: object) -> None:
         raise error("cannot read \x1b[31mred\n\u202egnp.exe", "try another file")
