@@ -19,6 +19,7 @@ TOPICS = {
     "memory": "GPU memory",
     "growth": "Growth of GPU memory",
     "throttling": "What holds the clock down",
+    "frozen": "Whether the run is stuck",
     "account": "The time ledger",
 }
 HEAD = """\

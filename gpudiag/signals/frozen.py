@@ -1,0 +1,98 @@
+"""③ Is the run stuck? How long, at the end of the recording, nothing at all changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpudiag.signals.activity import need_time
+from gpudiag.signals.base import Missing, signal
+from gpudiag.signals.compute import Absent
+
+if TYPE_CHECKING:
+    from gpudiag.signals.clock import Mask
+    from gpudiag.signals.compute import SignalSet
+
+IDLE_PCT, FULL_PCT = 1.0, 99.0  # a stuck GPU stands still, or spins in a collective
+STILL_MIB_S = 0.01  # reading and writing of the whole run
+STILL_WORKER_PCT = 2.0
+STILL_MEMORY_MIB = 2.0
+SPIN_POWER = 0.75  # a GPU that spins in a collective draws far less than when it worked
+
+
+@signal(
+    "frozen_s", "figure", "s", "run",
+    "How long, at the end of the recording, nothing changed: every working GPU at or below 1 %, or "
+    "at 99 % or more while it draws less than three quarters of its usual power; GPU memory within "
+    "2 MiB; the run reads and writes less than 0.01 MiB/s; its workers use less than 2 % of a "
+    "core. 0 if the last reading moves.",
+)  # fmt: skip
+def frozen_s(signals: SignalSet, gpu: int | None) -> float | Missing:
+    need_time(signals)
+    still = _still_tree(signals)
+    for number in signals.used.working:
+        still &= _still_gpu(signals, number)
+    moving = np.flatnonzero(~still)
+    first = int(moving[-1]) + 1 if len(moving) else 0
+    while first < len(still) and not _memory_stands(signals, first):
+        first += max(1, (len(still) - first) // 20)
+    return float(signals.clock.weight[first:].sum())
+
+
+def _still_tree(signals: SignalSet) -> Mask:
+    """Ticks at which the processes of the run do nothing; raises Absent without a CPU side."""
+    still = np.ones(len(signals.timeline.frame), dtype=bool)
+    for name in ("main_read_mib_s", "tree_write_mib_s"):
+        still &= signals.array(name) <= STILL_MIB_S
+    for name, most in (("workers_read_mib_s", STILL_MIB_S), ("workers_cpu_pct", STILL_WORKER_PCT)):
+        if signals.timeline.column(name) is not None:
+            still &= np.nan_to_num(signals.array(name)) <= most
+    return still
+
+
+def _still_gpu(signals: SignalSet, gpu: int) -> Mask:
+    util = signals.array("gpu_util_pct", gpu)
+    idle: Mask = util <= IDLE_PCT
+    if signals.timeline.column(f"gpu{gpu}_power_w") is None:
+        return idle  # without power a stuck collective cannot be told from full work
+    power = signals.array("gpu_power_w", gpu)
+    usual = signals.clock.mean(power, signals.window.active & (util > 50))
+    if usual is None:
+        return idle
+    spins: Mask = (util >= FULL_PCT) & (power <= SPIN_POWER * usual)
+    return idle | spins
+
+
+def _memory_stands(signals: SignalSet, first: int) -> bool:
+    for gpu in signals.used.working:
+        column = signals.timeline.column(f"gpu{gpu}_mem_used_mib")
+        if column is not None and np.ptp(column.to_numpy(dtype=np.float64)[first:]) > (
+            STILL_MEMORY_MIB
+        ):
+            return False
+    return True
+
+
+@signal(
+    "held_at_end_mib", "figure", "MiB", "run",
+    "GPU memory in use at the last reading, of the working GPU that holds most.",
+)  # fmt: skip
+def held_at_end_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
+    last = [
+        float(column.dropna().iloc[-1])
+        for number in signals.used.working
+        if (column := signals.timeline.column(f"gpu{number}_mem_used_mib")) is not None
+    ]
+    if not last:
+        raise Absent(Missing("the memory of the GPUs was not recorded"))
+    return max(last)
+
+
+@signal(
+    "main_cpu_at_end", "figure", "%", "run",
+    "CPU of the training process in the last minute, 100 = one core; mean.",
+)  # fmt: skip
+def main_cpu_at_end(signals: SignalSet, gpu: int | None) -> float | Missing:
+    need_time(signals)
+    return signals.mean("main_cpu_pct", signals.clock.t >= signals.clock.t[-1] - 60)
