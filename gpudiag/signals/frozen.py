@@ -95,4 +95,5 @@ def held_at_end_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
 )  # fmt: skip
 def main_cpu_at_end(signals: SignalSet, gpu: int | None) -> float | Missing:
     need_time(signals)
+    signals.array("main_cpu_pct")  # absent from an empty recording
     return signals.mean("main_cpu_pct", signals.clock.t >= signals.clock.t[-1] - 60)
