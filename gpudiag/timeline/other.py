@@ -24,8 +24,6 @@ FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a log of docker stats", re.compile(r"\A[^\n]*\bcontainer\b[^\n]*cpu", re.IGNORECASE)),
     ("a sar log", re.compile(r"^Linux \d\S+ \(\S+\)|^\S+(?: [AP]M)?\s+CPU\s+%user", _M)),
     ("a psrecord log", re.compile(r"\A# Elapsed time\s+CPU \(%\)")),
-    ("a log of nvidia-smi tables", re.compile(r"^\|\s*NVIDIA-SMI \d|^\|.*MiB\s*/\s*\d+MiB", _M)),
-    ("a piece of an nvidia-smi table", re.compile(r"Fan\s+Temp\s+Perf|\d+MiB\s*/\s*\d+MiB")),
 )
 
 

@@ -32,8 +32,6 @@ class Reader(Protocol):
 
 
 READERS: tuple[Reader, ...] = (runcsv, smicsv, *formats.READERS)
-# Below this, a format of `other.FORMATS` that matches is the better answer.
-_SURE = 0.3
 
 
 def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Timeline:
@@ -48,16 +46,11 @@ def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Ti
     head = log.head
     score, reader = max(((r.recognise(head), r) for r in READERS), key=lambda pair: pair[0])
     own = reader in formats.READERS
-    if score < 1 and not own and (name := other.name_of(head)) and not _rows_behind(name, score):
+    if score < 1 and not own and (name := other.name_of(head)):
         raise UnreadableError(f"{log.path}: {name}; not readable yet", _reads())
     if score <= 0:
         raise UnreadableError(f"{log.path}: not a log that gpudiag knows", _reads())
     return reader.read(log, interval_s)
-
-
-def _rows_behind(name: str, score: float) -> bool:
-    """Whether the text is only headed by a table, as scripts print it once before the rows."""
-    return "table" in name and score >= _SURE
 
 
 def _reads() -> str:

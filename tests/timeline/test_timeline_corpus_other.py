@@ -1,0 +1,139 @@
+"""Real logs of other formats, if their folder stands beside the checkout: the expected figures.
+
+The folder is found as in test_timeline_corpus.py; without it these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudiag.timeline.model import Timeline
+from gpudiag.timeline.read import read
+
+CORPUS = Path(
+    os.environ.get("GPUDIAG_CORPUS", Path(__file__).parents[3] / "shared" / "corpus")
+).resolve()
+EXPECTED: dict[str, Any] = (
+    json.loads((CORPUS / "expected.json").read_text())
+    if (CORPUS / "expected.json").exists()
+    else {}
+)
+pytestmark = [pytest.mark.corpus, pytest.mark.skipif(not EXPECTED, reason="no folder of logs")]
+
+FILES = sorted((CORPUS / "files").glob("[B-F]*")) if EXPECTED else []
+COLUMNS = {
+    "util": "util_pct",
+    "memutil": "mem_util_pct",
+    "mem": "mem_used_mib",
+    "power": "power_w",
+    "temp": "temp_c",
+}
+# Three cards (by their bus ids) stood at index 0 in turn: the figures of all together are checked.
+ONE_INDEX_MANY_CARDS = {"B11_table_A40_G-5dB.log": 3}
+
+# The name expected is that of a process: its line was taken for the first line of a GPU.
+NAMES = {"B8_cap_win2080s_load_table.txt": {"0": "NVIDIA GeForce RTX 2080 ..."}}
+
+
+def files(*beginnings: str) -> list[Path]:
+    return [path for path in FILES if path.name.startswith(beginnings)]
+
+
+def named(path: Path) -> str:
+    return path.name[:48]
+
+
+def snippet(name: str) -> Timeline:
+    return read(next((CORPUS / "files" / "snippets").glob(f"{name}_*")))
+
+
+def cells(timeline: Timeline, gpus: list[int], column: str) -> Any:
+    names = [f"gpu{gpu}_{column}" for gpu in gpus if f"gpu{gpu}_{column}" in timeline.frame]
+    return timeline.frame[names].stack().dropna()
+
+
+@pytest.mark.parametrize("path", files("B0", "B1", "B6", "B8"), ids=named)
+def test_dmon_and_tables(path: Path) -> None:
+    expected, timeline = EXPECTED[path.name], read(path)
+    source = timeline.source
+    cards = ONE_INDEX_MANY_CARDS.get(path.name)
+    assert len(timeline.gpus) == (cards or expected["gpu_count"])
+    assert source.rows == expected["rows"]
+    assert source.span_s == expected["span_s"]
+    assert source.interval_s == expected.get("interval_median_s")
+    assert source.header_rows == expected.get("header_rows", expected.get("tables"))
+    assert (source.unaccounted, source.dropped) == (0, ())
+    if "t_first" in expected:
+        assert timeline.start["time"][:19] == expected["t_first"].replace(" ", "T")
+    for key, column in COLUMNS.items():
+        if key not in expected and key != "memutil":
+            assert all(timeline.column(f"gpu{gpu}_{column}") is None for gpu in timeline.gpus)
+        for gpu, figure in expected.get(key, {}).items():
+            found = cells(timeline, list(timeline.gpus) if cards else [int(gpu)], column)
+            assert len(found) == figure["n"], (key, gpu)
+            assert (found.min(), found.max()) == (figure["min"], figure["max"])
+            assert found.mean() == pytest.approx(figure["mean"], abs=0.0051)
+            assert found.median() == pytest.approx(figure["median"], abs=0.0051)
+    for gpu, name in NAMES.get(path.name, expected.get("names", {})).items():
+        assert timeline.gpu_facts(int(gpu))["name"] == name
+    if expected.get("driver"):
+        assert timeline.gpu_facts(0)["driver"] == expected["driver"]
+    for gpu, figure in expected.get("total", {}).items():
+        assert timeline.gpu_facts(int(gpu))["mem_total_mib"] == figure["max"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [("B5_cap_h100_load_pmon.txt", 15), ("B5_cap_h100mig_load_pmon.txt", 15),
+     ("B5_cap_win2080s_load_pmon.txt", 105)],
+)  # fmt: skip
+def test_pmon(name: str, rows: int) -> None:
+    timeline = read(CORPUS / "files" / name)
+    assert timeline.source.lines_taken == rows
+    assert len(timeline.frame) == 5
+    assert timeline.gpus == (0,)
+    assert timeline.source.unaccounted == 0
+
+
+def test_snippets_of_dmon_pmon_and_tables() -> None:
+    expected = EXPECTED["snippets"]
+    dated = snippet("S14")
+    assert (dated.source.rows, dated.source.span_s) == (3, 4)
+    assert dated.frame.gpu0_util_pct.tolist() == expected["S14"]["sm"]
+    assert dated.frame.gpu0_power_w.tolist() == expected["S14"]["pwr"]
+
+    blank_line = snippet("S20")
+    assert (blank_line.source.rows, blank_line.source.span_s) == (6, 5)
+    assert blank_line.frame.gpu0_util_pct.max() == expected["S20"]["sm_max"]
+    assert blank_line.frame.gpu0_mem_used_mib.max() == expected["S20"]["fb_max"]
+
+    unified = snippet("S19")
+    assert unified.frame.gpu0_power_w.tolist() == [3]
+    assert unified.column("gpu0_mem_clock_mhz") is None
+
+    processes = snippet("S23")
+    assert processes.source.lines_taken == expected["S23"]["rows"]
+    assert processes.frame.gpu0_util_pct.tolist() == expected["S23"]["sm"]
+    assert set(processes.frame.gpu0_mem_used_mib) == {expected["S23"]["fb"]}
+
+    unsupported = snippet("S02")
+    assert unsupported.gpu_facts(0)["name"] == expected["S02"]["name"]
+    assert unsupported.frame.gpu0_util_pct.tolist() == [expected["S02"]["util"]]
+    assert unsupported.frame.gpu0_power_w.tolist() == [expected["S02"]["power"]]
+    assert unsupported.column("gpu0_mem_used_mib") is None
+
+    fault = snippet("S16")
+    assert fault.frame.gpu0_mem_used_mib.tolist() == [58222]
+    assert fault.gpu_facts(0)["mem_total_mib"] == 97887
+    assert "ERR!" in fault.source.missing["gpu0_temp_c"]
+    assert fault.events[0].kind == "gpu-lost"
+
+    picked = snippet("S18")
+    assert picked.frame.gpu0_mem_used_mib.tolist() == expected["S18"]["mem"]
+    assert picked.frame.gpu0_util_pct.tolist() == expected["S18"]["util"]
+    assert picked.gpu_facts(0)["mem_total_mib"] == expected["S18"]["total"]
