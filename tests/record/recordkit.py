@@ -105,8 +105,8 @@ class Recorded:
         ]
 
     def column(self, name: str) -> list[float]:
-        """The figures of a column, empty cells left out."""
-        return [float(row[name]) for row in self.rows if row[name]]
+        """The figures of a column, empty cells left out; none if there is no such column yet."""
+        return [float(row[name]) for row in self.rows if row.get(name)]
 
     def kinds(self) -> list[str]:
         """The kinds of its events."""

@@ -52,8 +52,9 @@ class Simulated:
 
 
 def hold(folder: Path) -> list[str]:
-    """A command that runs until the file `stop` exists and ends with 6."""
-    return ["sh", "-c", f"while [ ! -e {folder / 'stop'} ]; do sleep 0.05; done; exit 6"]
+    """A command that runs until the file `stop` exists (a minute at most) and ends with 6."""
+    loop = f"while [ ! -e {folder / 'stop'} ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done"
+    return ["sh", "-c", f"n=0; {loop}; exit 6"]
 
 
 def test_without_nvidia_smi(tmp_path: Path) -> None:
@@ -182,8 +183,7 @@ def test_impostor(tmp_path: Path) -> None:
 def test_the_command_starts_before_the_gpu_is_asked(tmp_path: Path) -> None:
     """Case 23. GIVEN an nvidia-smi THEN its first call comes after the command has been started."""
     tool = Simulated(tmp_path)
-    begun = "import time, sys; open(sys.argv[1], 'w').write(str(time.time())); time.sleep(0.8)"
-    run("/usr/bin/env", sys.executable, "-S", "-c", begun, "begun", cwd=tmp_path, env=tool.env)
+    run("sh", "-c", "date +%s.%N > begun; sleep 0.8", cwd=tmp_path, env=tool.env)
     assert float((tmp_path / "begun").read_text()) < tool.calls()[0]["t"]
 
 
@@ -275,3 +275,24 @@ def test_stalled_disk(tmp_path: Path) -> None:
     stop.touch()
     assert process.wait(5) == 3
     process.communicate()
+
+
+def test_killed_recorder_leaves_no_stream(tmp_path: Path) -> None:
+    """Case 14. GIVEN a recorder killed outright while GPUs are read THEN nvidia-smi ends too, the
+    command goes on, and the recording is readable up to its last row."""
+    tool = Simulated(tmp_path)
+    process = start(*hold(tmp_path), cwd=tmp_path, env=tool.env)
+    wait_for(lambda: len(Recorded(tmp_path / "run.csv").column("gpu0_util_pct")) >= 2)
+    (command,) = [
+        pid
+        for pid in children_of(process.pid)
+        if b"stop" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        and b"gpudiag" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(alive(call["pid"]) for call in tool.calls()), "nvidia-smi to end")
+    assert alive(command)
+    assert Recorded(tmp_path / "run.csv").end is None
+    (tmp_path / "stop").touch()
+    wait_for(lambda: not alive(command), "the command to end")
