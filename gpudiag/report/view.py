@@ -7,9 +7,12 @@ from figures alone, never from text of outside.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from gpudiag.diagnose.model import State, Verdict
+
+_END = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])")
 
 
 @dataclass(frozen=True)
@@ -147,3 +150,13 @@ class View:
     repeat: tuple[tuple[str, str], ...]
     figures: tuple[tuple[str, float], ...]
     made_by: str
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of the verdict."""
+        return _END.split(self.sentence, maxsplit=1)[0]
+
+    @property
+    def lead(self) -> str:
+        """What follows it, if anything does."""
+        return self.sentence[len(self.headline) :].strip()

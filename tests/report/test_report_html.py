@@ -108,6 +108,7 @@ def test_a_log_without_times_counts_samples_and_says_its_limits() -> None:
     assert "cannot be split: the log has no timestamps" in outline.text
     assert "Duration not known" in outline.text
     assert "Why: not established" in outline.text
+    assert outline.text.count("Because no CPU side was recorded.") == 1  # said once for all causes
     assert "lines 17, 20, 23, 26, 29, 32, 35, 38 and 4 more" in outline.text
     assert not re.search(r"\d (s|min|h) in total", outline.text)
 
