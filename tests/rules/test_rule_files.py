@@ -87,7 +87,8 @@ def test_python_code_in_a_remedy_is_python(rule, cause, remedy):
     code = re.sub(r"(?<!\{)\{[^{}]+\}(?!\})", "4", remedy.code)
     code = code.replace("{{", "{").replace("}}", "}").strip()
     shell = re.compile(
-        r"^(python|torchrun|gpudiag|nvidia-smi|py-spy|ps|taskset|docker|sudo|cat|rsync|pip|[A-Za-z_]+=\S+ )"
+        r"^(python|torchrun|gpudiag|nvidia-smi|py-spy|ps|taskset|docker|sudo|cat|rsync|pip"
+        r"|[A-Za-z_]+=\S+ .*(python|torchrun))"
     )
     lines = [line for line in code.splitlines() if not shell.match(line)]
     if any(line.strip() for line in lines):

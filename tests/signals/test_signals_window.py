@@ -18,6 +18,16 @@ def test_start_up_warm_up_and_tail_are_left_out(make):
     assert signals.get("warm_up_s") == pytest.approx(60, abs=2)
 
 
+def test_utilisation_at_zero_with_the_power_up_is_no_pause(make):
+    """GIVEN readings that fall on the loading part of each step for half a minute, three times
+    THEN the power, which is a mean, shows that no pause was there; GIVEN that it fell, one was."""
+    util = ([90] * 60 + [0] * 30) * 6
+    assert make(gpu0_util_pct=util, gpu0_power_w=[190.0] * 540).get("pauses") == 0
+    fallen = make(gpu0_util_pct=util, gpu0_power_w=([250.0] * 60 + [70.0] * 30) * 6)
+    assert fallen.get("pauses") == 5
+    assert make(gpu0_util_pct=util).get("pauses") == 5
+
+
 def test_a_run_that_never_reaches_20_percent_still_has_a_window(make):
     signals = make(gpu0_util_pct=([0] * 12 + [8]) * 40)
     assert signals.get("stall_share") == pytest.approx(1 - 8 / 13 / 100, abs=0.005)
