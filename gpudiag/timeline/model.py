@@ -1,4 +1,4 @@
-"""② What was measured: the Timeline, the one thing that every reader makes and every signal takes."""
+"""② What was measured: the Timeline, which every reader makes and every signal takes."""
 
 from __future__ import annotations
 
