@@ -11,7 +11,9 @@ import pandas as pd
 
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
-_HOUR = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?: ?[AaPp][Mm])?"
+# A comma before thousandths is that of Python's logging; any other one ends a cell.
+_PART = r"(?:\.\d{1,9}|,\d{3}(?=[\]:| ])(?! ?(?:%|[MG]i?B|W\b|MHz)))?"
+_HOUR = rf"\d{{1,2}}:\d{{2}}(?::\d{{2}}{_PART})?(?: ?[AaPp][Mm])?"
 _ZONE = r"(?: ?(?:Z\b|[+-]\d{2}:?\d{2}\b|[A-Z]{3,5}\b))?"
 DATE = (
     rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}[ T_]{_HOUR}{_ZONE}"

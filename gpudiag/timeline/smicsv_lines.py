@@ -7,29 +7,53 @@ whose lines all have the same number of cells goes to pandas whole.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
+from gpudiag.timeline import clock
 from gpudiag.timeline.cells import split
-from gpudiag.timeline.fields import Field, header
+from gpudiag.timeline.fields import Field, field, header
 from gpudiag.timeline.load import Log
 from gpudiag.timeline.smicsv_rows import CHUNK, OPTIONS, Rows, Sorted
-from gpudiag.timeline.smicsv_sorter import Sorter
+from gpudiag.timeline.smicsv_sorter import Sorter, row_like
 
 _PIECE = 8 << 20  # above the longest line that is let in
+_NAME = re.compile(rb"\n *([A-Za-z][^,\n]*)")
 
 
 def rows(log: Log, found: Sorted) -> Iterator[Rows]:
     """The rows of `log` in pieces of at most 100,000; all other lines go to `found`."""
     data = log.data
     first, _, rest = data.partition(b"\n")
-    fields = header(split(first.decode("utf-8", "replace")))
-    if fields and data.endswith(b"\n") and _even(rest, len(fields)):
-        yield from _whole(rest, first.decode("utf-8", "replace"), fields, found)
+    text = first.decode("utf-8", "replace").strip()
+    cells = split(text)
+    fields = header(cells)
+    bare = fields is None and text[:1].isdigit() and row_like(cells)
+    even = (fields or bare) and data.endswith(b"\n") and _even(data, len(cells))
+    if even and not _prefixed(data) and not _more_headers(data, first if fields else None):
+        yield from _whole(data if bare else rest, first, fields, found)
     else:
         yield from Sorter(log, found).run()
+
+
+def _prefixed(data: bytes) -> bool:
+    """Whether dates may stand before rows (`2026-02-03 08:00:00: 55, 1234`)."""
+    sample = data[:16384].decode("utf-8", "replace").split("\n")[:100]
+    return b": " in data or any(clock.stamp(line.strip()) for line in sample)
+
+
+def _more_headers(data: bytes, first: bytes | None) -> bool:
+    """Whether another header than `first` comes later: columns may then change their order."""
+    names = set(_NAME.findall(data))
+    if first is not None:
+        start = first.split(b",")[0].strip()
+        names.discard(start)
+        if set(re.findall(rb"\n *(" + re.escape(start) + rb" *,[^\n]*)", data)) - {first}:
+            return True
+    return any(field(name.decode("utf-8", "replace")).known for name in names)
 
 
 def _even(rest: bytes, width: int) -> bool:
@@ -49,13 +73,15 @@ def _even(rest: bytes, width: int) -> bool:
     return True
 
 
-def _whole(rest: bytes, first: str, fields: tuple[Field, ...], found: Sorted) -> Iterator[Rows]:
-    start = first.split(",")[0].lstrip(" ")
-    found.header_rows, found.lines = 1, 1
+def _whole(
+    rest: bytes, first: bytes, fields: tuple[Field, ...] | None, found: Sorted
+) -> Iterator[Rows]:
+    start = first.decode("utf-8", "replace").split(",")[0].lstrip(" ") if fields else None
+    width = first.count(b",") + 1
+    heads = found.header_rows = found.lines = int(fields is not None)
     if not rest:
         return
-    pieces = pd.read_csv(io.BytesIO(rest), chunksize=CHUNK, **OPTIONS, names=range(len(fields)))
-    heads = 1
+    pieces = pd.read_csv(io.BytesIO(rest), chunksize=CHUNK, **OPTIONS, names=range(width))
     for table in pieces:
         line = np.arange(found.lines + 1, found.lines + 1 + len(table))
         found.lines += len(table)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpudiag.errors import UnreadableError, UsageError
-from gpudiag.timeline import smicsv
+from gpudiag.timeline import clock, smicsv
 from gpudiag.timeline.load import Log
 from gpudiag.timeline.model import Timeline
 from gpudiag.timeline.read import read
@@ -220,6 +220,42 @@ def test_columns_without_a_header(row: str, columns: dict[str, float]) -> None:
 def test_names_and_units(header: str, cell: str, column: str, value: float) -> None:
     timeline = of(f"timestamp,{header}\n2026-02-03 08:00:00,{cell}\n")
     assert timeline.frame[f"gpu0_{column}"].tolist() == [value]
+
+
+@pytest.mark.parametrize("damage", ["", "console text\n"])
+def test_times_of_whole_seconds_without_blanks(damage: str) -> None:
+    """GIVEN `08:00:00,551` THEN the comma parts cells; in `08:00:00,551 - x` it is a fraction."""
+    rows = "2026-02-03 08:00:00,551\n2026-02-03 08:00:01,552\n"
+    timeline = of(f"timestamp,memory.used [MiB]\n{damage}{rows}")
+    assert timeline.frame["gpu0_mem_used_mib"].tolist() == [551, 552]
+    logged = clock.stamp("2026-02-03 08:00:00,250 - gpu: 5 %")
+    assert logged == ("2026-02-03 08:00:00,250", "gpu: 5 %")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "timestamp, memory.used [MiB], utilization.gpu [%]",
+        "memory.used [MiB], timestamp, utilization.gpu [%]",
+    ],
+)
+def test_a_later_header_of_the_same_width_in_another_order(second: str) -> None:
+    """GIVEN a header that moves its columns without changing their number THEN figures follow."""
+    first = "timestamp, utilization.gpu [%], memory.used [MiB]"
+    cells = {"timestamp": "2026/02/03 09:00:00.000", "memory.used [MiB]": "90",
+             "utilization.gpu [%]": "7"}  # fmt: skip
+    row = ", ".join(cells[name] for name in second.split(", "))
+    timeline = of(f"{first}\n2026/02/03 08:00:00.000, 5, 80\n{second}\n{row}\n")
+    assert timeline.frame["gpu0_util_pct"].tolist() == [5, 7]
+    assert timeline.frame["gpu0_mem_used_mib"].tolist() == [80, 90]
+
+
+def test_a_header_and_then_rows_behind_dates() -> None:
+    text = "utilization.gpu [%], memory.used [MiB]\n"
+    text += "2026-02-03 08:00:00: 5, 80\n2026-02-03 08:00:10: 7, 90\n"
+    timeline = of(text)
+    assert timeline.frame["gpu0_util_pct"].tolist() == [5, 7]
+    assert timeline.source.span_s == 10
 
 
 def test_how_full_is_not_how_busy() -> None:
