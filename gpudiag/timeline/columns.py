@@ -46,12 +46,19 @@ def _columns(scope: Scope, writer: str, rows: str) -> Iterator[Column]:
 
 
 COLUMNS: tuple[Column, ...] = (
-    *_columns("tick", "recorder", """
+    *_columns(
+        "tick",
+        "recorder",
+        """
 t_s         | s   | 3 | monotonic time since the command was started, at the end of the host sample
 skew_s      | s   | 4 | time between the arrival of the last GPU row and the end of the host sample
 gpu_batch_s | s   | 4 | time between the arrival of the first and the last GPU row of this tick
-"""),
-    *_columns("gpu", "nvidia-smi", """
+""",
+    ),
+    *_columns(
+        "gpu",
+        "nvidia-smi",
+        """
 util_pct      | %   | 0 | share of the driver's last sample period (1/6 to 1 s) with at least one kernel running; says nothing about how well the GPU is used
 mem_util_pct  | %   | 0 | share of that period in which device memory was read or written; not how full it is
 mem_used_mib  | MiB | 0 | device memory held by all processes, contexts and caches included
@@ -63,8 +70,12 @@ pstate        |     | 0 | performance state, 0 (fastest) to 15
 throttle_bits |     | 0 | bit mask of the reasons that hold the clock down: 1 idle, 2 application clocks, 4 software power cap, 8 hardware slowdown, 16 sync boost, 32 software thermal, 64 hardware thermal, 128 power brake, 256 display clock
 pcie_gen      |     | 0 | current PCIe generation; drops when the GPU is idle
 pcie_lanes    |     | 0 | current PCIe width
-"""),
-    *_columns("host", "psutil", """
+""",
+    ),
+    *_columns(
+        "host",
+        "psutil",
+        """
 host_cpu_pct          | %     | 1 | CPU of the whole machine, 100 = all logical cores busy
 host_core_max_pct     | %     | 0 | CPU of the busiest logical core
 host_iowait_pct       | %     | 1 | share of time idle with disk I/O outstanding; not reliable, never evidence on its own
@@ -78,16 +89,24 @@ host_net_rx_mib_s     | MiB/s | 2 | received on all network interfaces but loopb
 host_net_tx_mib_s     | MiB/s | 2 | sent on all network interfaces but loopback
 host_load             |       | 2 | load average over one minute
 host_shm_used_mib     | MiB   | 0 | used in /dev/shm
-"""),
-    *_columns("cgroup", "cgroup files", """
+""",
+    ),
+    *_columns(
+        "cgroup",
+        "cgroup files",
+        """
 cgroup_cpu_cores      | cores   | 2 | CPU used by the run's control group
 cgroup_throttled_pct  | %       | 1 | share of scheduler periods in which the CPU quota stopped the group
 cgroup_stopped_cores  | cores   | 2 | CPU time per second that the group's threads spent stopped by the quota
 cgroup_mem_used_mib   | MiB     | 0 | memory charged to the group, page cache included
 cgroup_mem_cache_mib  | MiB     | 0 | inactive file cache within it: given back under pressure
 cgroup_oom_kills      |         | 0 | processes of the group that the kernel killed for memory, so far
-"""),
-    *_columns("tree", "psutil", """
+""",
+    ),
+    *_columns(
+        "tree",
+        "psutil",
+        """
 main_cpu_pct          | %     | 0 | CPU of the training process, all threads, 100 = one core; spins at 100 while it waits for the GPU
 main_thread_cpu_pct   | %     | 0 | CPU of its busiest thread
 main_threads          |       | 0 | its threads
@@ -113,7 +132,8 @@ others_rss_mib        | MiB   | 0 | their resident memory added up
 tree_disk_read_mib_s  | MiB/s | 2 | read from storage by the whole run
 tree_disk_write_mib_s | MiB/s | 2 | written to storage by the whole run
 tree_write_mib_s      | MiB/s | 2 | written by the whole run through system calls
-"""),
+""",
+    ),
 )
 
 BY_NAME: dict[str, Column] = {column.name: column for column in COLUMNS}
