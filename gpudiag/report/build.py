@@ -32,6 +32,7 @@ _KINDS = {
     "between": "rest", "after": "rest", "no_data": "nodata",
 }  # fmt: skip
 _BUILT_ON: dict[Framework, tuple[Framework, ...]] = {
+    "any": ("pytorch", "paddle"),  # not known: what most readers use stands open
     "lightning": ("lightning", "pytorch"),
     "transformers": ("transformers", "pytorch"),
 }

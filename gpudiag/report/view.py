@@ -58,7 +58,8 @@ class RemedyView:
 
 @dataclass(frozen=True)
 class CauseView:
-    """A cause with its verdict. `remedies` suit the framework in use, `others` another one."""
+    """A cause with its verdict. `remedies` suit the framework in use
+    (PyTorch's and Paddle's if it is not known), `others` another one."""
 
     name: str
     title: str

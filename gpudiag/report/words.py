@@ -54,11 +54,11 @@ def cost_words(cost: float | None, total_gpu_s: float) -> str:
 
 
 def bound_words(bound: float | None) -> str:
-    """`at most 2.9× faster if all of it went away`; empty if no bound can be given."""
+    """`at most 2.9× as fast if all of it went away`; empty if no bound can be given."""
     if bound is None:
         return ""
     digits = 1 if bound >= 1.1 else 2
-    return f"at most {bound:.{digits}f}× faster if all of it went away"
+    return f"at most {bound:.{digits}f}× as fast if all of it went away"
 
 
 def stakes(

@@ -83,7 +83,7 @@ def test_every_section_is_there_in_its_order() -> None:
     for said in (
         "The GPUs were idle 64 % of the time", "python train.py --config configs/resnet50.yaml",
         "2 × NVIDIA A100-SXM4-80GB", "node17", "3 Jul 2026, 14:02:07 +02:00",
-        "At most 2.8× faster if all of it went away", "38.4 GPU-minutes", "Confirmed",
+        "At most 2.8× as fast if all of it went away", "38.4 GPU-minutes", "Confirmed",
         "num_workers=6", "Holds: The workers are at their limit",
         "Ruled out: The workers wait for storage", "Could not be checked: The CPU quota",
         "the control group of the run was not readable", "145 episodes are shaded",
