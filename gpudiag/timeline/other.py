@@ -7,9 +7,8 @@ import re
 _M = re.MULTILINE
 # What it is called, and what tells it. The first that matches counts.
 FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("an nvidia-smi -q -x log (XML)", re.compile(r"\A\s*<\?xml|<nvidia_smi_log>")),
+    ("an XML document that is no nvidia-smi log", re.compile(r"\A\s*<\?xml")),
     ("an HTML page", re.compile(r"\A\s*<(?:!DOCTYPE html|html)", re.IGNORECASE)),
-    ("an nvidia-smi -q log", re.compile(r"^=+\s*NVSMI LOG\s*=+$", _M)),
     ("a dcgmi dmon log", re.compile(r"^#\s*Entity\s+\w+", _M)),
     ("a Prometheus answer (JSON)", re.compile(r"\A\s*\{\s*\"status\"\s*:\s*\"success\"")),
     ("metrics of a Prometheus exporter", re.compile(r"^# (?:HELP|TYPE) \w+", _M)),

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from gpudiag.timeline.model import Timeline
@@ -137,3 +138,57 @@ def test_snippets_of_dmon_pmon_and_tables() -> None:
     assert picked.frame.gpu0_mem_used_mib.tolist() == expected["S18"]["mem"]
     assert picked.frame.gpu0_util_pct.tolist() == expected["S18"]["util"]
     assert picked.gpu_facts(0)["mem_total_mib"] == expected["S18"]["total"]
+
+
+@pytest.mark.parametrize("path", files("B2x", "B3x", "B4"), ids=named)
+def test_xml(path: Path) -> None:
+    expected, timeline = EXPECTED[path.name], read(path)
+    assert len(timeline.gpus) == expected["gpu_count"]
+    assert (timeline.source.rows, timeline.source.unaccounted) == (expected["gpu_count"], 0)
+    if expected["timestamp"]:
+        at = pd.to_datetime(expected["timestamp"], format="%a %b %d %H:%M:%S %Y")
+        assert timeline.start["time"][:19] == at.isoformat()
+    text = path.read_text()
+    for number, gpu in enumerate(expected["gpus"]):
+        facts = timeline.gpu_facts(number)
+        assert (facts.get("name"), facts.get("driver")) == (gpu["name"], expected["driver"])
+        assert facts["bus_id"] == gpu["id"]
+        for key, column in (
+            ("util", "util_pct"), ("mem_used", "mem_used_mib"), ("temp", "temp_c"),
+            ("power", "power_w"),
+        ):  # fmt: skip
+            series = timeline.column(f"gpu{number}_{column}")
+            word, _, unit = gpu[key].partition(" ")
+            if unit not in ("%", "MiB", "C", "W"):
+                assert series is None
+                continue
+            assert series is not None
+            if key == "power" and "<average_power_draw>" in text:
+                # Expected is the instant's draw; power.draw and run.csv are the 1 s average.
+                drawn = series.iloc[0]
+                assert f"power_draw>{drawn:.2f} W<" in text
+                continue
+            assert series.tolist() == [float(word)]
+        lost = gpu["util"] == "GPU is lost"
+        assert any(e.kind == "gpu-lost" for e in timeline.events if e.data["gpu"] == number) == lost
+        bits = timeline.column(f"gpu{number}_throttle_bits")
+        active = [word for word in gpu["throttle_active"] if "gpu_idle" in word]
+        assert bits is None or bool(int(bits.iloc[0]) & 1) == bool(active)
+
+
+@pytest.mark.parametrize("path", files("B7"), ids=named)
+def test_full_query_text(path: Path) -> None:
+    expected, timeline = EXPECTED[path.name], read(path)
+    facts = timeline.gpu_facts(0)
+    assert len(timeline.gpus) == expected["gpu_count"]
+    assert facts["name"] == expected["name"]
+    assert expected["driver"].startswith(facts["driver"])
+    draws = [draw for _, draw in expected["power_all"] if draw != "N/A"]
+    assert timeline.frame.gpu0_power_w.tolist() == [float(draws[0].split()[0])]
+    total, used = expected["fb_all"][-1]
+    assert facts["mem_total_mib"] == float(total.split()[0])
+    assert timeline.frame.gpu0_mem_used_mib.tolist() == [float(used.split()[0])]
+    if expected["util_gpu"] == "N/A":
+        assert timeline.column("gpu0_util_pct") is None
+    else:
+        assert timeline.frame.gpu0_util_pct.tolist() == [float(expected["util_gpu"].split()[0])]

@@ -5,6 +5,6 @@ Each has NAME, recognise(head) and read(log, interval_s); see `gpudiag.timeline.
 
 from __future__ import annotations
 
-from gpudiag.timeline.formats import smidmon, smipmon, smitable
+from gpudiag.timeline.formats import smidmon, smipmon, smiq, smitable, smixml
 
-READERS = (smidmon, smipmon, smitable)
+READERS = (smidmon, smipmon, smitable, smiq, smixml)
