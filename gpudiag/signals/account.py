@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpudiag.signals.activity import need_time
+from gpudiag.signals.activity import UNEVEN_POINTS, need_time
 from gpudiag.signals.base import Missing, signal
 from gpudiag.signals.compute import Absent
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpudiag.signals.compute import SignalSet
-
-UNEVEN_POINTS = 20.0
 
 PARTS: Mapping[str, str] = {
     "busy": "busy",

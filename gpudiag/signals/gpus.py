@@ -146,13 +146,22 @@ def _table(signals: SignalSet, name: str) -> dict[int, float]:
 
 @signal(
     "util_spread", "figure", "points", "run",
-    "Highest less lowest mean utilisation among the working GPUs, in percentage points; active "
-    "time without pauses, at least 120 s of it.",
+    "Highest less lowest mean utilisation among the working GPUs, in percentage points, in the "
+    "active time without pauses. Given from 30 s on, for gross faults.",
 )  # fmt: skip
 def util_spread(signals: SignalSet, gpu: int | None) -> float | Missing:
-    need_length(signals, STEADY_S, STEADY_SAMPLES)
+    need_length(signals, GROSS_S, GROSS_SAMPLES)
     means = _table(signals, "gpu_util_pct")
     return max(means.values()) - min(means.values())
+
+
+@signal(
+    "steady_util_spread", "figure", "points", "run",
+    "util_spread where the active window is at least 120 s long.",
+)  # fmt: skip
+def steady_util_spread(signals: SignalSet, gpu: int | None) -> float | Missing:
+    need_length(signals, STEADY_S, STEADY_SAMPLES)
+    return signals.need("util_spread")
 
 
 @signal(

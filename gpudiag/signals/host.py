@@ -112,12 +112,23 @@ def foreign_cores(signals: SignalSet, gpu: int | None) -> float | Missing:
     return max(signals.need("affinity_cores") - idle - signals.need("tree_cores"), 0.0)
 
 
+def _without_quota(signals: SignalSet) -> bool:
+    """Whether the control group was looked at and has no CPU quota, so that nothing can stop it."""
+    if signals.timeline.column("cgroup_throttled_pct") is not None:
+        return False
+    host = signals.timeline.start.get("host")
+    cgroup = host.get("cgroup") if isinstance(host, Mapping) else None
+    return isinstance(cgroup, Mapping) and cgroup.get("cpu_quota_cores", 0) is None
+
+
 @signal(
     "throttled_share", "figure", "share", "run",
     "Share of scheduler periods in which the CPU quota stopped the container (nr_throttled / "
-    "nr_periods); mean of the active time without pauses.",
+    "nr_periods); mean of the active time without pauses. 0 where no quota is set.",
 )  # fmt: skip
 def throttled_share(signals: SignalSet, gpu: int | None) -> float | Missing:
+    if _without_quota(signals):
+        return 0.0
     return signals.steady_mean("cgroup_throttled_pct") / 100
 
 
@@ -127,6 +138,8 @@ def throttled_share(signals: SignalSet, gpu: int | None) -> float | Missing:
     "mean of the active time without pauses.",
 )  # fmt: skip
 def stopped_cores(signals: SignalSet, gpu: int | None) -> float | Missing:
+    if _without_quota(signals):
+        return 0.0
     return signals.steady_mean("cgroup_stopped_cores")
 
 

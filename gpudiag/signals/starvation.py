@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpudiag.signals.activity import GROSS_S, GROSS_SAMPLES, median_stall, need_length
+from gpudiag.signals.activity import GROSS_S, GROSS_SAMPLES, common_stall, need_length
 from gpudiag.signals.base import Missing, signal
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def main_busy_while_gpu_idle(signals: SignalSet, gpu: int | None) -> float | Mis
     mean = signals.clock.mean(capped, signals.window.steady)
     if mean is None:
         return Missing("main_cpu_pct holds no reading in the time that counts")
-    return mean / 100 - (1 - median_stall(signals))
+    return mean / 100 - (1 - common_stall(signals))
 
 
 @signal(

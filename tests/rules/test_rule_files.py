@@ -52,14 +52,13 @@ def test_a_cause_and_the_evidence_use_one_threshold(threshold, constant):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_it_helps_pytorch_and_paddle(rule):
-    """Each cause has advice for both, by name or for any framework."""
+def test_it_helps_whatever_the_framework(rule):
+    """Each cause has advice for any framework, which is said where none was recognised."""
     for cause in rule.causes:
         frameworks = {remedy.framework for remedy in cause.remedies}
         if cause.name == "pool-taken-in-advance":  # PaddlePaddle's own allocator
             continue
-        for framework in ("pytorch", "paddle"):
-            assert frameworks & {framework, "any"} or rule.name == "single-process-multi-gpu"
+        assert "any" in frameworks, cause.name  # else nothing is said where none was recognised
 
 
 @pytest.mark.parametrize(("rule", "cause", "remedy"), REMEDIES)
