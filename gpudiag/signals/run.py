@@ -138,6 +138,25 @@ _LAUNCHERS = (
 ONE_PROCESS_CPU = 150.0  # every further rank that waits for its GPU spins on a core of its own
 
 
+def _launched(signals: SignalSet) -> bool:
+    """Whether a launcher stands in the command, or the environment names several ranks."""
+    command = signals.timeline.start.get("command") or []
+    ranks = _stated_ranks(signals)
+    return (ranks is not None and ranks > 1) or any(
+        word in str(part) for part in command for word in _LAUNCHERS
+    )
+
+
+def _stated_ranks(signals: SignalSet) -> float | None:
+    """The ranks on this machine that the environment of the recorded command states."""
+    rank = signals.timeline.start.get("rank")
+    for name in ("LOCAL_WORLD_SIZE", "SLURM_NTASKS_PER_NODE"):
+        text = str(rank.get(name, "")) if isinstance(rank, Mapping) else ""
+        if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 10_000:
+            return float(text)
+    return None
+
+
 @signal(
     "single_process", "figure", "0 or 1", "run",
     "1 if one training process seems to drive all working GPUs: no launcher stands in the command, "
@@ -147,11 +166,23 @@ ONE_PROCESS_CPU = 150.0  # every further rank that waits for its GPU spins on a 
 def single_process(signals: SignalSet, gpu: int | None) -> float | Missing:
     if len(signals.used.working) < 2:
         return Missing("fewer than two GPUs of the run worked")
-    command = signals.timeline.start.get("command") or []
-    launched = any(word in str(part) for part in command for word in _LAUNCHERS)
-    ranks = signals.figure("ranks")
-    if launched or (not isinstance(ranks, Missing) and ranks > 1):
+    if _launched(signals):
         return 0.0
     if signals.need("main_cpu") < ONE_PROCESS_CPU and signals.need("others_cpu") < 50:
         return 1.0
     return Missing("how many training processes drive the GPUs cannot be told")
+
+
+@signal(
+    "ranks", "figure", "", "run",
+    "Training processes of the run on this machine: LOCAL_WORLD_SIZE of the recorded command; else "
+    "1 where one GPU works or single_process is 1, and one for each working GPU where a launcher "
+    "stands in the command.",
+)  # fmt: skip
+def ranks(signals: SignalSet, gpu: int | None) -> float | Missing:
+    stated = _stated_ranks(signals)
+    if stated is not None:
+        return stated
+    if len(signals.used.working) <= 1:
+        return 1.0
+    return 1.0 if signals.need("single_process") >= 1 else float(len(signals.used.working))

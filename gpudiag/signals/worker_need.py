@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gpudiag.signals.base import Missing, signal
@@ -13,23 +12,6 @@ if TYPE_CHECKING:
     from gpudiag.signals.compute import SignalSet
 
 WORKER_LOAD = 0.9  # a queue needs slack: recommend workers that are busy 90 % of the time
-
-
-@signal(
-    "ranks", "figure", "", "run",
-    "Training processes of the run on this machine: LOCAL_WORLD_SIZE of the recorded command, or 1 "
-    "where one GPU works.",
-)  # fmt: skip
-def ranks(signals: SignalSet, gpu: int | None) -> float | Missing:
-    facts = signals.timeline.start.get("rank")
-    rank = facts if isinstance(facts, Mapping) else {}
-    for name in ("LOCAL_WORLD_SIZE", "SLURM_NTASKS_PER_NODE"):
-        text = str(rank.get(name, ""))
-        if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 10_000:
-            return float(text)
-    if len(signals.used.working) <= 1:
-        return 1.0
-    return Missing("how many training processes share the machine was not recorded")
 
 
 @signal(

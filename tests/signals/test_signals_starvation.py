@@ -118,3 +118,33 @@ def test_idle_cores_are_bounded_by_the_quota(make):
     signals = make(start=start, gpu0_util_pct=[50] * 300, host_idle_cores=55, cgroup_cpu_cores=3.5)
     assert signals.get("idle_cores") == pytest.approx(0.5)
     assert signals.get("cores_busy_share") == pytest.approx(0.875)
+
+
+def test_workers_are_recommended_for_each_rank(make):
+    """GIVEN four ranks under a launcher with one full worker each THEN two each, and not eight."""
+    start = {**HOST, "command": ["torchrun", "--nproc_per_node=4", "train.py"]}
+    signals = make(
+        start={**start, "host": {"cpus": 32, "affinity_cpus": 32, "effective_cores": 32}},
+        **{f"gpu{n}_util_pct": [67] * 300 for n in range(4)},
+        main_cpu_pct=72,
+        **{**worker_columns(4, 99), "others_cpu_pct": 216, "host_idle_cores": 20},
+    )
+    assert signals.get("ranks") == 4
+    assert signals.get("input_wait_evidence") == 1
+    assert signals.get("recommended_workers") == 2
+
+
+def test_no_quota_means_no_throttling(make):
+    """GIVEN a control group that was looked at and has no quota THEN it is 0, and not unknown."""
+    host = {"cpus": 8, "cgroup": {"version": 2, "cpu_quota_cores": None}}
+    signals = make(start={"host": host}, gpu0_util_pct=[50] * 300)
+    assert signals.get("throttled_share") == 0
+    assert isinstance(make(gpu0_util_pct=[50] * 300).get("throttled_share"), Missing)
+
+
+def test_what_all_gpus_stall_is_the_least_where_they_differ(make):
+    """GIVEN 90 and 20 % THEN 10 % is common: the rest is imbalance and not a wait for input."""
+    uneven = make(gpu0_util_pct=[90] * 300, gpu1_util_pct=[20] * 300)
+    assert uneven.get("stall_share") == pytest.approx(0.10)
+    even = make(gpu0_util_pct=[60] * 300, gpu1_util_pct=[50] * 300)
+    assert even.get("stall_share") == pytest.approx(0.45)
