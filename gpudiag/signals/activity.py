@@ -174,7 +174,7 @@ def stall_error(signals: SignalSet, gpu: int | None) -> float | Missing:
     "pauses", "figure", "", "run",
     "Pauses in the active window: stretches in which every GPU is at or below 5 % for at least 5 s "
     "(and three readings; and three cycles where lulls return within 20 s, which are steps), with "
-    "the power, where it was recorded, below 80 % of its mean.",
+    "the power, where it was recorded, below 80 % of its mean at work.",
 )  # fmt: skip
 def pauses(signals: SignalSet, gpu: int | None) -> float | Missing:
     need_time(signals)

@@ -28,7 +28,7 @@ GAP_INTERVALS = 3.0  # … and as many readings
 GAP_CYCLES = 3.0  # and longer than three cycles of a wave
 WAVE_S = 20.0  # lulls that return faster than this are waves of single steps, not pauses
 WAVES = 5
-POWER_FALL = 0.8  # in a pause the power is below this share of its mean
+POWER_FALL = 0.8  # in a pause the power is below this share of its mean at work
 RELEASED_SHARE = 0.25  # memory this near its lowest in a gap: nothing was loaded, the job was over
 INFORMATIVE_MIB = 200.0
 
@@ -135,7 +135,7 @@ def _gaps(
     for first, last in lulls:
         if clock.weight[first : last + 1].sum() < shortest - 1e-9:
             continue
-        if not _power_falls(timeline, used, work, first, last):
+        if not _power_falls(timeline, used, work & (busiest > low), first, last):
             continue
         if _nothing_loaded(timeline, used, work & (busiest > low), first, last):
             released[first : last + 1] = True
@@ -156,7 +156,7 @@ def _runs(where: Mask, clock: Clock) -> list[tuple[int, int]]:
     return runs
 
 
-def _power_falls(timeline: Timeline, used: UsedGpus, work: Mask, first: int, last: int) -> bool:
+def _power_falls(timeline: Timeline, used: UsedGpus, busy: Mask, first: int, last: int) -> bool:
     """Whether power agrees that the GPUs stood still; true where it was not recorded.
 
     Steps that last almost a whole number of intervals put readings on the same part of each step
@@ -168,7 +168,7 @@ def _power_falls(timeline: Timeline, used: UsedGpus, work: Mask, first: int, las
         if column is None:
             continue
         power = column.to_numpy(dtype=np.float64)
-        usual, within = power[work], power[first : last + 1]
+        usual, within = power[busy], power[first : last + 1]
         usual, within = usual[np.isfinite(usual)], within[np.isfinite(within)]
         if len(usual) and len(within) and np.median(within) > POWER_FALL * np.mean(usual):
             return False
