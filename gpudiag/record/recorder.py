@@ -21,8 +21,10 @@ from gpudiag.record.launch import Exit, Launcher, choose
 if TYPE_CHECKING:
     from gpudiag.record.sampler import Sampler
 
-_LEAVE_S = 0.45  # the longest that the end of the recording may hold up the exit code
-_SET_UP_S = 2.0  # the same for a command that ends before its recording has begun
+# The sampler ends within half a second of the command, by its own deadlines. These are for a
+# machine that gives it no time, and for a read from /proc or a disk that never returns.
+_LEAVE_S = 2.0
+_SET_UP_S = 5.0  # the same for a command that ends before its recording has begun
 _DEFAULT_NAME = "run.csv"
 
 

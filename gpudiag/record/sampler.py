@@ -23,7 +23,7 @@ from gpudiag.record.writing import Writer
 Row = dict[str, float | int | None]
 
 _SHORTEST_SHARE = 0.3  # of an interval: over less, rates would be noise
-_WRITE_S = 0.25
+_WRITE_S = 0.4
 _HELPERS_S = 0.3
 
 
@@ -175,6 +175,7 @@ class Sampler:
     def _finish(self) -> None:
         helpers = self._gpus.stop()
         deadline = time.monotonic() + _HELPERS_S
+        self._gpus.pacemaker.flush()
         self._tick(self._gpus.take(time.monotonic()), with_processes=False)
         self._tell_changes()
         assert self._ended is not None

@@ -20,6 +20,7 @@ class Writer:
         self._file = file
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_QUEUE)
         self._overflow = 0
+        self._done = 0
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._thread.start()
 
@@ -60,10 +61,14 @@ class Writer:
         self._put(lambda: self._file.widen(columns))
 
     def close(self, end: Mapping[str, Any], patience_s: float) -> bool:
-        """Write what is queued and the end line; False if that took longer than `patience_s`."""
+        """Write what is queued and the end line; False if nothing happens for `patience_s`."""
         self._put(lambda: self._file.close(end))
         self._put(None)
-        self._thread.join(patience_s)
+        while self._thread.is_alive():
+            before = self._done
+            self._thread.join(patience_s)
+            if self._done == before:
+                break
         return not self._thread.is_alive()
 
     def _put(self, job: Callable[[], None] | None) -> bool:
@@ -76,3 +81,4 @@ class Writer:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
+            self._done += 1

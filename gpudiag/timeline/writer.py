@@ -176,7 +176,8 @@ def _create(path: Path, head: bytes) -> int:
     temporary = _temporary(path)
     file = os.open(temporary, _NEW, 0o666)
     try:
-        os.write(file, head)
+        if os.write(file, head) < len(head):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.link(temporary, path)
     except OSError as error:
         os.close(file)

@@ -119,15 +119,17 @@ def daemon(seconds: str, pid_file: str) -> None:
     time.sleep(1.5)
 
 
-def orphans(count: str, seconds: str) -> None:
-    """Have `count` grandchildren whose parents end before them."""
+def orphans(count: str, stop: str) -> None:
+    """Have `count` grandchildren whose parents end before them; end once the file `stop` exists."""
     for _ in range(int(count)):
         if os.fork() == 0:
             if os.fork() == 0:
                 time.sleep(0.05)
             os._exit(0)
         os.wait()
-    time.sleep(float(seconds))
+    Path("made").touch()
+    while not Path(stop).exists():
+        time.sleep(0.05)
 
 
 def ranks(count: str, seconds: str) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = str(Path(__file__).with_name("programs.py"))
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
+QUIET = ("--quiet", "--interval", "0.2")
 # a shell without an nvidia-smi, so that a machine with a GPU tests the same thing
 PLAIN_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -25,9 +26,7 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "PATH": PLAIN_PATH, **more}
 
 
-def recorder(
-    *command: str, options: tuple[str, ...] = ("--quiet", "--interval", "0.2")
-) -> list[str]:
+def recorder(*command: str, options: tuple[str, ...] = QUIET) -> list[str]:
     """The command line that records `command`."""
     return [sys.executable, "-m", "gpudiag", "record", *options, "--", *command]
 
@@ -38,17 +37,23 @@ def program(name: str, *arguments: object) -> list[str]:
 
 
 def start(
-    *command: str, cwd: Path, env: Mapping[str, str] | None = None, **more: Any
+    *command: str,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    options: tuple[str, ...] = QUIET,
+    **more: Any,
 ) -> subprocess.Popen[bytes]:
     """Start the recorder on `command` in the folder `cwd`."""
-    return subprocess.Popen(recorder(*command), cwd=cwd, env=dict(env or environment()), **more)
+    return subprocess.Popen(
+        recorder(*command, options=options), cwd=cwd, env=dict(env or environment()), **more
+    )
 
 
 def run(
     *command: str,
     cwd: Path,
     env: Mapping[str, str] | None = None,
-    options: tuple[str, ...] = ("--quiet", "--interval", "0.2"),
+    options: tuple[str, ...] = QUIET,
     **more: Any,
 ) -> subprocess.CompletedProcess[bytes]:
     """Record `command` to its end."""
@@ -80,6 +85,20 @@ def lines(path: Path) -> list[str]:
         return path.read_text().splitlines()
     except OSError:
         return []
+
+
+def hold(folder: Path, code: int = 6) -> list[str]:
+    """A command that runs until the file `stop` exists (a minute or two at most)."""
+    loop = f"while [ ! -e {folder / 'stop'} ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done"
+    return ["sh", "-c", f"n=0; {loop}; exit {code}"]
+
+
+def rows(folder: Path, count: int = 2, column: str = "t_s") -> None:
+    """Wait until the recording in `folder` has so many figures in a column."""
+    wait_for(
+        lambda: len(Recorded(folder / "run.csv").column(column)) >= count,
+        f"{count} figures of {column}",
+    )
 
 
 class Recorded:

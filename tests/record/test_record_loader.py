@@ -31,13 +31,12 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorded, dict[s
 
 
 def middle(recorded: Recorded, name: str) -> list[float]:
-    """The figures without start and end of the run, where workers come and go."""
-    end = float(recorded.rows[-1]["t_s"])
-    return [
-        float(row[name])
-        for row in recorded.rows
-        if row[name] and 2.0 < float(row["t_s"]) < end - 1.0
+    """The figures while the workers were there, without the rows in which they came and went."""
+    with_workers = [
+        number for number, row in enumerate(recorded.rows) if row["workers"] not in ("", "0")
     ]
+    rows = recorded.rows[with_workers[2] : with_workers[-2]]
+    return [float(row[name]) for row in rows if row[name]]
 
 
 def test_workers_are_counted(recorded: tuple[Recorded, dict[str, object]]) -> None:

@@ -18,9 +18,11 @@ from recordkit import (
     alive,
     children_of,
     environment,
+    hold,
     lines,
     program,
     recorder,
+    rows,
     run,
     start,
     wait_for,
@@ -51,21 +53,25 @@ class Simulated:
         return [entry for entry in entries if entry["event"] == event]
 
 
-def hold(folder: Path) -> list[str]:
-    """A command that runs until the file `stop` exists (a minute at most) and ends with 6."""
-    loop = f"while [ ! -e {folder / 'stop'} ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done"
-    return ["sh", "-c", f"n=0; {loop}; exit 6"]
+def finish(process: subprocess.Popen[bytes], folder: Path) -> Recorded:
+    """Let the held command end; the recording."""
+    (folder / "stop").touch()
+    assert process.wait(30) == 6
+    return Recorded(folder / "run.csv")
 
 
 def test_without_nvidia_smi(tmp_path: Path) -> None:
     """Case 19. GIVEN no nvidia-smi THEN the host is recorded, and the file and one line say why."""
-    done = run("sleep", "0.7", cwd=tmp_path, options=("--interval", "0.2"))
-    recorded = Recorded(tmp_path / "run.csv")
+    process = start(
+        *hold(tmp_path), cwd=tmp_path, options=("--interval", "0.2"), stderr=subprocess.PIPE
+    )
+    rows(tmp_path, 2, "host_cpu_pct")
+    recorded = finish(process, tmp_path)
     assert recorded.start["gpu_source"] == NO_GPU
     assert recorded.start["gpus"] == []
     assert not any(name.startswith("gpu0") for name in recorded.columns)
-    assert recorded.column("host_cpu_pct")
-    assert done.stderr.count(b"no GPU was recorded: nvidia-smi was not found on the PATH\n") == 1
+    said = process.communicate()[1]
+    assert said.count(b"no GPU was recorded: nvidia-smi was not found on the PATH\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -74,12 +80,11 @@ def test_without_nvidia_smi(tmp_path: Path) -> None:
 def test_driver_error(tmp_path: Path, error: str, code: int) -> None:
     """Case 19. GIVEN an nvidia-smi that fails THEN the file has its words, and host rows go on."""
     tool = Simulated(tmp_path, {"kind": "start-error", "name": error})
-    assert run("sh", "-c", "sleep 1; exit 3", cwd=tmp_path, env=tool.env).returncode == 3
-    recorded = Recorded(tmp_path / "run.csv")
-    source = recorded.start["gpu_source"]
-    assert source["status"] == "failed"
-    assert f"(exit code {code}): " in source["text"]
-    assert len(recorded.column("host_cpu_pct")) >= 2
+    process = start(*hold(tmp_path), cwd=tmp_path, env=tool.env)
+    words = f"(exit code {code}): "
+    wait_for(lambda: words in Recorded(tmp_path / "run.csv").start["gpu_source"]["text"], words)
+    rows(tmp_path, 2, "host_cpu_pct")
+    assert finish(process, tmp_path).start["gpu_source"]["status"] == "failed"
 
 
 def test_hung_at_the_start(tmp_path: Path) -> None:
@@ -107,13 +112,7 @@ def test_hung_in_mid_run(tmp_path: Path) -> None:
         {"kind": "hang", "where": "mid-row", "at_tick": 4, "to": "loop", "calls": [1]},
     )
     process = start(*hold(tmp_path), cwd=tmp_path, env=tool.env)
-    wait_for(
-        lambda: (
-            "gpu-stream-silent" in Recorded(tmp_path / "run.csv").kinds()
-            if (tmp_path / "run.csv").exists()
-            else False
-        )
-    )
+    wait_for(lambda: "gpu-stream-silent" in Recorded(tmp_path / "run.csv").kinds(), "silence")
     wait_for(lambda: Recorded(tmp_path / "run.csv").kinds().count("gpu-stream-started") == 2)
     (tmp_path / "stop").touch()
     assert process.wait(10) == 6
@@ -173,27 +172,34 @@ def test_lost_gpu_and_messages(tmp_path: Path) -> None:
 def test_impostor(tmp_path: Path) -> None:
     """Case 19. GIVEN something else named nvidia-smi THEN it is told apart, no GPU is made up."""
     tool = Simulated(tmp_path, {"kind": "impostor"})
-    run("sleep", "1", cwd=tmp_path, env=tool.env)
-    recorded = Recorded(tmp_path / "run.csv")
+    process = start(*hold(tmp_path), cwd=tmp_path, env=tool.env)
+    words = "does not answer a query"
+    wait_for(lambda: words in Recorded(tmp_path / "run.csv").start["gpu_source"]["text"], words)
+    recorded = finish(process, tmp_path)
     assert recorded.start["gpu_source"]["status"] == "failed"
-    assert "does not answer a query" in recorded.start["gpu_source"]["text"]
     assert not any(name.startswith("gpu0") for name in recorded.columns)
 
 
 def test_the_command_starts_before_the_gpu_is_asked(tmp_path: Path) -> None:
     """Case 23. GIVEN an nvidia-smi THEN its first call comes after the command has been started."""
     tool = Simulated(tmp_path)
-    run("sh", "-c", "date +%s.%N > begun; sleep 0.8", cwd=tmp_path, env=tool.env)
+    begun = "exec >&-; date +%s.%N > begun; "
+    shell, option, script = hold(tmp_path)
+    process = start(shell, option, begun + script, cwd=tmp_path, env=tool.env)
+    wait_for(tool.calls, "a call")
+    finish(process, tmp_path)
     assert float((tmp_path / "begun").read_text()) < tool.calls()[0]["t"]
 
 
 def test_clock_step(tmp_path: Path) -> None:
     """Case 24. GIVEN a wall clock that jumps by an hour THEN the time column does not."""
     tool = Simulated(tmp_path, {"kind": "clock-step", "at_tick": 3, "seconds": 3600})
-    run("sleep", "1.5", cwd=tmp_path, env=tool.env)
-    times = Recorded(tmp_path / "run.csv").column("t_s")
+    begun = time.monotonic()
+    process = start(*hold(tmp_path), cwd=tmp_path, env=tool.env)
+    rows(tmp_path, 6, "gpu0_util_pct")
+    times = finish(process, tmp_path).column("t_s")
     assert times == sorted(set(times))
-    assert times[-1] < 30
+    assert times[-1] < time.monotonic() - begun
 
 
 def small_disk() -> bool:
@@ -213,8 +219,9 @@ def test_full_disk(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     fill = f"dd if=/dev/zero of={disk}/fill bs=1k count=100 2>/dev/null"
+    two_rows = "until [ $(grep -c ^[0-9] run.csv) -ge 2 ]; do sleep 0.05; done 2>/dev/null"
     # the padding brings the file near the end of its last page, which no full disk can take away
-    command = recorder("sh", "-c", f"sleep 0.7; {fill}; sleep 2; exit 8", *["x" * 450] * 4)
+    command = recorder("sh", "-c", f"{two_rows}; {fill}; sleep 3; exit 8", *["x" * 450] * 4)
     script = (
         f'mount -t tmpfs -o size=64k none {disk} && cd {disk} && "$@"; '
         f"code=$?; cp {disk}/run.csv {tmp_path}/kept.csv; exit $code"
@@ -227,7 +234,7 @@ def test_full_disk(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 8, done.stderr
-    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.count(b"\n") == 1, done.stderr
     assert b"No space left on device" in done.stderr
     assert b"rows are lost" in done.stderr
     recorded = Recorded(tmp_path / "kept.csv")
@@ -245,14 +252,17 @@ def test_no_folder(tmp_path: Path) -> None:
 
 def test_folder_removed(tmp_path: Path) -> None:
     """Case 21. GIVEN a folder that is removed in mid-run THEN only a line at the end tells."""
-    (tmp_path / "out").mkdir()
-    command = ("sh", "-c", f"sleep 0.8; rm -r {tmp_path / 'out'}; sleep 0.5; exit 2")
-    done = run(
-        *command, cwd=tmp_path, options=("--interval", "0.2", "--quiet", "-o", "out/run.csv")
-    )
-    assert done.returncode == 2
-    assert done.stderr.count(b"\n") == 1
-    assert b"was removed while it was written" in done.stderr
+    out = tmp_path / "out"
+    out.mkdir()
+    options = ("--interval", "0.2", "--quiet", "-o", "out/run.csv")
+    process = start(*hold(tmp_path), cwd=tmp_path, options=options, stderr=subprocess.PIPE)
+    rows(out)
+    shutil.rmtree(out)
+    (tmp_path / "stop").touch()
+    said = process.communicate(timeout=30)[1]
+    assert process.returncode == 6
+    assert said.count(b"\n") == 1, said
+    assert b"was removed while it was written" in said
 
 
 def test_stalled_disk(tmp_path: Path) -> None:
