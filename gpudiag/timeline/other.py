@@ -16,10 +16,6 @@ FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a W&B system metrics log", re.compile(r"\A\s*\{.*\"system\.gpu\.\d+\.")),
     ("a con/duct usage log", re.compile(r"\A\s*\{\"timestamp\".*\"num_samples\".*\"processes\"")),
     ("a gpustat log", re.compile(r"^\[\d+\] .+\|\s*\d+\D{1,3}C,\s*\d+ %", _M)),
-    (
-        "an nvidia-smi --query-compute-apps log",
-        re.compile(r"^[^\n]*\b(?:used_gpu_memory|process_name)\b", _M),
-    ),
     ("a log of docker stats", re.compile(r"\A[^\n]*\bcontainer\b[^\n]*cpu", re.IGNORECASE)),
     ("a sar log", re.compile(r"^Linux \d\S+ \(\S+\)|^\S+(?: [AP]M)?\s+CPU\s+%user", _M)),
     ("a psrecord log", re.compile(r"\A# Elapsed time\s+CPU \(%\)")),

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from gpudiag.errors import UnreadableError
 from gpudiag.timeline.model import Timeline
 from gpudiag.timeline.read import read
 
@@ -192,3 +193,39 @@ def test_full_query_text(path: Path) -> None:
         assert timeline.column("gpu0_util_pct") is None
     else:
         assert timeline.frame.gpu0_util_pct.tolist() == [float(expected["util_gpu"].split()[0])]
+
+
+@pytest.mark.parametrize("path", files("C0", "C1"), ids=named)
+def test_compute_apps(path: Path) -> None:
+    expected = EXPECTED[path.name]
+    if not expected["rows"]:
+        with pytest.raises(UnreadableError, match="no process was listed"):
+            read(path)
+        return
+    timeline = read(path)
+    assert timeline.source.lines_taken == expected["rows"]
+    assert timeline.source.unaccounted == 0
+    memory = timeline.column("gpu0_mem_used_mib")
+    if "steps" in expected:
+        assert memory is not None
+        assert sorted(set(memory)) == expected["steps"]
+        assert memory.max() == expected["mem_max_MiB"]
+    elif "[N/A]" in expected["mem"].values():
+        assert memory is None
+    else:
+        assert memory is not None
+        assert memory.tolist() == [sum(float(m.split()[0]) for m in expected["mem"].values())]
+
+
+@pytest.mark.parametrize("path", files("BX"), ids=named)
+def test_captures(path: Path) -> None:
+    """THEN the snapshots of the table, -q and the CSV are there, idle and under load."""
+    timeline = read(path)
+    assert (timeline.gpus, timeline.source.unaccounted) == ((0,), 0)
+    assert timeline.source.rows == 6
+    short = {"h100-80gb": "h100", "h100-mig": "h100mig", "windows": "win2080s"}
+    name = next(short[key] for key in short if key in path.name)
+    power = EXPECTED[f"B8_cap_{name}_load_table.txt"]["power"]["0"]["max"]
+    assert power in timeline.frame.gpu0_power_w.tolist()
+    facts = timeline.gpu_facts(0)
+    assert facts["name"] == EXPECTED[f"B7_cap_{name}_load_q.txt"]["name"]

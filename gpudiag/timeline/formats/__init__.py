@@ -5,6 +5,6 @@ Each has NAME, recognise(head) and read(log, interval_s); see `gpudiag.timeline.
 
 from __future__ import annotations
 
-from gpudiag.timeline.formats import smidmon, smipmon, smiq, smitable, smixml
+from gpudiag.timeline.formats import captures, computeapps, smidmon, smipmon, smiq, smitable, smixml
 
-READERS = (smidmon, smipmon, smitable, smiq, smixml)
+READERS = (captures, smidmon, smipmon, smitable, smiq, smixml, computeapps)
