@@ -65,7 +65,7 @@ def test_gpu_through_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("GPUDIAG_SIM_DIR", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     (tmp_path / "sim.json").write_text('{"buffering": "line"}')
-    _, run_csv = recorded(tmp_path, "sh", "-c", until(tmp_path, "gpu-stream-started", 1))
+    _, run_csv = recorded(tmp_path, "sh", "-c", until(tmp_path, "^# event .*gpu-stream-started", 1))
     assert run_csv.column("gpu0_util_pct")
     assert run_csv.start["gpu_source"]["status"] == "ok"
 
