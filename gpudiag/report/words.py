@@ -42,7 +42,7 @@ def gpu_time(gpu_s: float) -> str:
     for unit, seconds in (("hours", 3600.0), ("minutes", 60.0)):
         if gpu_s >= 2 * seconds:
             return f"{number(gpu_s / seconds)} GPU-{unit}"
-    return f"{number(gpu_s)} GPU-seconds"
+    return f"{gpu_s:.1f} GPU-seconds"
 
 
 def cost_words(cost: float | None, total_gpu_s: float) -> str:
