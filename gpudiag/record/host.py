@@ -9,9 +9,12 @@ import socket
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
+
+if TYPE_CHECKING:
+    from gpudiag.record.linux.pressure import Pressure
 
 MIB = 1024.0 * 1024.0
 _RATES = ("disk_read", "disk_write", "net_rx", "net_tx")
@@ -25,10 +28,15 @@ class HostSampler:
 
     def __init__(self, cores: Collection[int]) -> None:
         self._cores = cores
-        self._per_disk = sys.platform == "linux"
+        self._linux = sys.platform == "linux"
         self._has_swap = psutil.swap_memory().total > 0
         self._times = psutil.cpu_times(percpu=True)
         self._counters = self._count()
+        self._pressure: Pressure | None = None
+        if self._linux:
+            from gpudiag.record.linux.pressure import Pressure
+
+            self._pressure = Pressure()
 
     def sample(self, elapsed_s: float) -> dict[str, float | None]:
         """The columns of scope `host`."""
@@ -42,7 +50,7 @@ class HostSampler:
         before, self._counters = self._counters, self._count()
         for name, then, now in zip(_RATES, before, self._counters, strict=True):
             values[f"host_{name}_mib_s"] = _rate(then, now, elapsed_s)
-        return values
+        return values | (self._pressure.sample(elapsed_s) if self._pressure else {})
 
     def _cpu(self) -> dict[str, float | None]:
         before, self._times = self._times, psutil.cpu_times(percpu=True)
@@ -73,7 +81,7 @@ class HostSampler:
             disks = psutil.disk_io_counters(perdisk=True, nowrap=False) or {}
         except (OSError, RuntimeError, NotImplementedError):  # a /proc/diskstats psutil cannot read
             disks = {}
-        if self._per_disk:
+        if self._linux:
             disks = {name: io for name, io in disks.items() if self._is_whole_disk(name)}
         cards = psutil.net_io_counters(pernic=True, nowrap=False) or {}
         cards = {name: io for name, io in cards.items() if not name.startswith(("lo", "Loopback"))}

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import psutil
 
-from gpudiag.record.reading import Io, Reading
+from gpudiag.record.reading import Io, Reading, ThreadTimes
 
 _STATES = {
     psutil.STATUS_RUNNING: "R",
@@ -66,9 +66,12 @@ class PsutilReader:
     def voluntary_switches(self, pid: int) -> int | None:
         return self._ask(pid, lambda process: process.num_ctx_switches().voluntary)
 
-    def thread_cpu_s(self, pid: int) -> dict[int, float]:
-        threads = self._ask(pid, lambda process: process.threads()) or []
-        return {thread.id: thread.user_time + thread.system_time for thread in threads}
+    def thread_times(self, pid: int, threads: int) -> dict[int, ThreadTimes]:
+        found = self._ask(pid, lambda process: process.threads()) or []
+        return {t.id: ThreadTimes(t.user_time + t.system_time, None) for t in found}
+
+    def pss_bytes(self, pid: int) -> int | None:
+        return None
 
     def command(self, pid: int) -> tuple[str, ...]:
         return tuple(self._ask(pid, lambda process: process.cmdline()) or ())

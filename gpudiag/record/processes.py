@@ -11,6 +11,8 @@ from gpudiag.record import frameworks, roles
 from gpudiag.record.launch import Launcher
 from gpudiag.record.reading import process_reader
 from gpudiag.record.roles import Facts, Roles
+from gpudiag.record.shared import SharedMemory
+from gpudiag.record.threads import Threads
 from gpudiag.record.tree import Member, Tree
 
 MIB = 1024.0 * 1024.0
@@ -47,8 +49,8 @@ class Processes:
         self._frameworks: set[str] = set()
         self._workers: set[_Key] = set()
         self._switches: dict[_Key, int] = {}
-        self._thread_cpu: dict[int, float] = {}
-        self._threads_of: _Key | None = None
+        self._threads = Threads(self._reader)
+        self._shared = SharedMemory(self._reader, now)
         self._last = now
 
     def sample(self, now: float) -> Columns:
@@ -57,6 +59,7 @@ class Processes:
         elapsed, self._last = now - self._last, now
         alive = {pid: m for pid, m in self._tree.members.items() if m.reading.state not in "ZX"}
         keys = {member.key for member in alive.values()}
+        self._now = now
         self._forget(keys)
         self._look_for_frameworks(alive.values())
         self._assign_roles(alive, now)
@@ -64,7 +67,7 @@ class Processes:
         main = alive[self._roles.main] if self._roles.main is not None else None
         others = [m for pid, m in alive.items() if pid not in self._roles.workers and m is not main]
         return {
-            **self._main_columns(main, elapsed),
+            **self._main_columns(main),
             **self._worker_columns(workers, elapsed),
             "others": len(others),
             "others_cpu_pct": _sum(member.rates.cpu_pct for member in others),
@@ -85,12 +88,14 @@ class Processes:
         self._roles_of = set(alive)
         self._roles_until = now + _ROLES_S
 
-    def _main_columns(self, main: Member | None, elapsed: float) -> Columns:
+    def _main_columns(self, main: Member | None) -> Columns:
         if main is None:
             return {}
+        threads = self._threads.look(main, self._now)
         return {
             "main_cpu_pct": main.rates.cpu_pct,
-            "main_thread_cpu_pct": self._busiest_thread(main, elapsed),
+            "main_thread_cpu_pct": threads.busiest_pct,
+            "main_cpu_wait_pct": threads.wait_pct,
             "main_threads": main.reading.threads,
             "main_rss_mib": main.reading.rss_bytes / MIB,
             "main_read_mib_s": _mib_s([main.rates.read]),
@@ -106,13 +111,17 @@ class Processes:
         }
         self._workers = keys
         switches = self._switch_rate(workers, elapsed)
+        pss = self._shared.look({member.pid for member in workers}, self._now)
         if not workers:
             return columns
+        waits = [self._threads.look(member, self._now).wait_pct for member in workers]
         states = [member.reading.state for member in workers]
         columns |= {
             "workers_running": states.count("R"),
             "workers_sleeping": states.count("S") + states.count("I"),
             "workers_blocked": states.count("D"),
+            "workers_cpu_wait_pct": _total(waits),
+            "workers_pss_mib": None if pss is None else pss / MIB,
             "workers_rss_mib": sum(member.reading.rss_bytes for member in workers) / MIB,
             "workers_read_mib_s": _mib_s(member.rates.read for member in workers),
             "workers_switches_per_s": switches,
@@ -126,18 +135,6 @@ class Processes:
                 "workers_cpu_max_pct": max(cpu),
             }
         return columns
-
-    def _busiest_thread(self, main: Member, elapsed: float) -> float | None:
-        if main.reading.threads == 1:
-            self._threads_of = None
-            return main.rates.cpu_pct
-        before, known = self._thread_cpu, self._threads_of == main.key
-        self._thread_cpu = self._reader.thread_cpu_s(main.pid)
-        self._threads_of = main.key
-        if not known or elapsed <= 0:
-            return None
-        spent = [cpu - before.get(thread, 0.0) for thread, cpu in self._thread_cpu.items()]
-        return 100 * max(spent, default=0.0) / elapsed
 
     def _switch_rate(self, workers: Sequence[Member], elapsed: float) -> float | None:
         before = self._switches
@@ -182,6 +179,7 @@ class Processes:
 
     def _forget(self, alive: set[_Key]) -> None:
         self._looks.keep(alive)
+        self._threads.keep(alive)
         self._users &= alive
         for gone in self._ranks.keys() - alive:
             del self._ranks[gone]
@@ -191,7 +189,13 @@ def _sum(values: Iterable[float | None]) -> float:
     return sum(value for value in values if value is not None)
 
 
+def _total(values: Iterable[float | None]) -> float | None:
+    """The sum, or None if not one of them is known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
 def _mib_s(rates: Iterable[float | None]) -> float | None:
     """The sum in MiB/s, or None if not one of them is known."""
-    known = [rate for rate in rates if rate is not None]
-    return sum(known) / MIB if known else None
+    total = _total(rates)
+    return None if total is None else total / MIB

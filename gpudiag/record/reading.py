@@ -27,6 +27,13 @@ class Io(NamedTuple):
     disk_written: int = 0
 
 
+class ThreadTimes(NamedTuple):
+    """Seconds since a thread started: on a core, and ready to run without one (None: not told)."""
+
+    cpu_s: float
+    wait_s: float | None
+
+
 class ProcessReader(Protocol):
     """None or empty where a process has gone or the system does not tell."""
 
@@ -42,8 +49,11 @@ class ProcessReader(Protocol):
     def voluntary_switches(self, pid: int) -> int | None:
         """How often it gave up the CPU to wait for something."""
 
-    def thread_cpu_s(self, pid: int) -> dict[int, float]:
-        """CPU seconds of each of its threads."""
+    def thread_times(self, pid: int, threads: int) -> dict[int, ThreadTimes]:
+        """The times of each of its threads; `threads` is how many it had a moment ago."""
+
+    def pss_bytes(self, pid: int) -> int | None:
+        """Its memory, each shared page divided among its users. Slow: it visits every page."""
 
     def command(self, pid: int) -> tuple[str, ...]:
         """Its command line."""

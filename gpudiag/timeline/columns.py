@@ -89,6 +89,9 @@ host_net_rx_mib_s     | MiB/s | 2 | received on all network interfaces but loopb
 host_net_tx_mib_s     | MiB/s | 2 | sent on all network interfaces but loopback
 host_load             |       | 2 | load average over one minute
 host_shm_used_mib     | MiB   | 0 | used in /dev/shm
+host_cpu_pressure_pct | %     | 1 | share of time in which some program waited for a core (the kernel's pressure figures, "some")
+host_io_pressure_pct  | %     | 1 | share of time in which some program waited for a disk
+host_mem_pressure_pct | %     | 1 | share of time in which some program waited for memory to be freed
 """,
     ),
     *_columns(
@@ -109,6 +112,7 @@ cgroup_oom_kills      |         | 0 | processes of the group that the kernel kil
         """
 main_cpu_pct          | %     | 0 | CPU of the training process, all threads, 100 = one core; spins at 100 while it waits for the GPU
 main_thread_cpu_pct   | %     | 0 | CPU of its busiest thread
+main_cpu_wait_pct     | %     | 0 | time its threads were ready to run and had no core, added up; 100 = one thread always waiting
 main_threads          |       | 0 | its threads
 main_rss_mib          | MiB   | 0 | its resident memory
 main_read_mib_s       | MiB/s | 2 | read by it through system calls, page cache hits included, what ended children had read taken off
@@ -118,12 +122,14 @@ workers_cpu_pct       | %     | 0 | their CPU added up, 100 = one core
 workers_cpu_min_pct   | %     | 0 | CPU of the least busy worker
 workers_cpu_median_pct| %     | 0 | CPU of the median worker
 workers_cpu_max_pct   | %     | 0 | CPU of the busiest worker
+workers_cpu_wait_pct  | %     | 0 | time the workers' threads were ready to run and had no core, added up; 100 = one thread always waiting
 workers_running       |       | 0 | workers seen running or ready to run at the sample
 workers_sleeping      |       | 0 | workers seen asleep (waiting for anything but a disk)
 workers_blocked       |       | 0 | workers seen in uninterruptible sleep, mostly disk or network storage
 workers_new           |       | 0 | workers that were not there at the last tick
 workers_gone          |       | 0 | workers that have ended since the last tick
 workers_rss_mib       | MiB   | 0 | their resident memory added up; shared pages count once for each
+workers_pss_mib       | MiB   | 0 | their memory with each shared page divided among those that share it; read every 30 s at most, cells between are empty
 workers_read_mib_s    | MiB/s | 2 | read by them through system calls, page cache hits included
 workers_switches_per_s| 1/s   | 0 | their voluntary context switches: how often they had to wait
 others                |       | 0 | other processes of the run: launchers, compilers, loggers

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudiag.record import tree as tree_module
-from gpudiag.record.reading import Io, Reading
+from gpudiag.record.reading import Io, Reading, ThreadTimes
 from gpudiag.record.tree import Tree
 
 ROOT_PID = 5
@@ -47,8 +47,11 @@ class FakeReader:
     def voluntary_switches(self, pid: int) -> int | None:
         return None
 
-    def thread_cpu_s(self, pid: int) -> dict[int, float]:
+    def thread_times(self, pid: int, threads: int) -> dict[int, ThreadTimes]:
         return {}
+
+    def pss_bytes(self, pid: int) -> int | None:
+        return None
 
     def loaded(self, pid: int) -> str:
         return ""
@@ -244,4 +247,4 @@ def test_both_readers_agree_on_this_process() -> None:
     assert io_a is not None
     assert io_b is not None
     assert io_a.disk_written == io_b.disk_written
-    assert set(one.thread_cpu_s(os.getpid())) == set(two.thread_cpu_s(os.getpid()))
+    assert set(one.thread_times(os.getpid(), 2)) == set(two.thread_times(os.getpid(), 2))
