@@ -7,6 +7,7 @@ from typing import Protocol
 
 from gpudiag.errors import UnreadableError, UsageError
 from gpudiag.timeline import formats, other, runcsv, smicsv
+from gpudiag.timeline.host import read as host
 from gpudiag.timeline.load import Log, load
 from gpudiag.timeline.model import Timeline
 
@@ -47,7 +48,11 @@ def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Ti
     score, reader = max(((r.recognise(head), r) for r in READERS), key=lambda pair: pair[0])
     own = reader in formats.READERS
     if score < 1 and not own and (name := other.name_of(head)):
-        raise UnreadableError(f"{log.path}: {name}; not readable yet", _reads())
+        raise UnreadableError(f"{log.path}: {name}; gpudiag cannot read it", _reads())
+    if score < 0.3 and not own and (name := host.name_of(head)):
+        raise UnreadableError(
+            f"{log.path}: a {name} log holds no GPU readings", "give it beside a GPU log: --host"
+        )
     if score <= 0:
         raise UnreadableError(f"{log.path}: not a log that gpudiag knows", _reads())
     return reader.read(log, interval_s)

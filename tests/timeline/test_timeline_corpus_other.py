@@ -5,6 +5,7 @@ The folder is found as in test_timeline_corpus.py; without it these tests are sk
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 
 from gpudiag.errors import UnreadableError
+from gpudiag.timeline.host.read import read_host
 from gpudiag.timeline.model import Timeline
 from gpudiag.timeline.read import read
 
@@ -229,3 +231,87 @@ def test_captures(path: Path) -> None:
     assert power in timeline.frame.gpu0_power_w.tolist()
     facts = timeline.gpu_facts(0)
     assert facts["name"] == EXPECTED[f"B7_cap_{name}_load_q.txt"]["name"]
+
+
+def test_exporters_and_dcgmi() -> None:
+    dcgmi = read(CORPUS / "files" / "E01_dcgmi_dmon_GRACT.txt")
+    expected = EXPECTED["E01_dcgmi_dmon_GRACT.txt"]
+    assert (len(dcgmi.gpus), dcgmi.source.rows) == (1, expected["samples"])
+    assert dcgmi.frame.gpu0_util_pct.max() == pytest.approx(100 * expected["gr_active_max"])
+
+    dcgm = read(CORPUS / "files" / "E02_dcgm_exporter_text.prom")
+    assert dcgm.frame.gpu0_util_pct.tolist() == [80]  # not the MIG part's 60
+    assert dcgm.frame.gpu0_mem_used_mib.tolist() == [1024]
+    assert [e.text for e in dcgm.events] == ["GPU 0: Xid 31"]
+
+    smi = read(CORPUS / "files" / "E04_nvidia_smi_exporter_h100_load.metrics").frame
+    assert smi.gpu0_mem_used_mib.tolist() == [2.0780679168e10 / 2**20]
+    assert (smi.gpu0_power_w.tolist(), smi.gpu0_util_pct.tolist()) == ([631.95], [100])
+
+    matrix = snippet("S30")
+    assert matrix.frame.gpu0_util_pct.tolist() == [0, 10]
+    assert matrix.column("gpu1_util_pct") is None
+
+
+def test_wandb_and_gpustat() -> None:
+    expected = EXPECTED["F01_wandb_events.jsonl"]
+    wandb = read(CORPUS / "files" / "F01_wandb_events.jsonl")
+    frame = wandb.frame
+    assert wandb.source.rows == expected["records"]
+    assert (frame.gpu0_util_pct.min(), frame.gpu0_util_pct.max()) == (
+        expected["gpu_util_min"],
+        expected["gpu_util_max"],
+    )
+    assert frame.main_rss_mib.iloc[[0, -1]].tolist() == [
+        expected["rss_first"],
+        expected["rss_last"],
+    ]
+    span = wandb.source.span_s
+    assert span == pytest.approx(expected["runtime_last"] - expected["runtime_first"], abs=1.5)
+
+    expected = EXPECTED["F02_gpustat_text_linux.log"]
+    text = read(CORPUS / "files" / "F02_gpustat_text_linux.log")
+    assert (len(text.gpus), text.source.rows) == (expected["gpu_count"], expected["rows"])
+    assert len(text.frame) == expected["blocks"]
+    assert text.frame.filter(like="util_pct").max(axis=None) == expected["util_max"]
+    assert text.frame.filter(like="mem_used").max(axis=None) == expected["mem_max_MB"]
+
+    expected = EXPECTED["snippets"]["S24"]
+    document = snippet("S24")
+    assert document.frame.gpu0_util_pct.tolist() == [expected["util"]]
+    assert document.frame.gpu0_mem_used_mib.tolist() == [expected["mem"]]
+    assert document.gpu_facts(0)["mem_total_mib"] == expected["total"]
+
+
+def test_logs_of_the_cpu_side() -> None:
+    expected = EXPECTED["D01_sar_free_cron_linux.log"]
+    sar = read_host(CORPUS / "files" / "D01_sar_free_cron_linux.log")
+    # Expected counts the wait for disks as busy; host_cpu_pct, as psutil, does not.
+    busy = pd.Series(sar.columns["host_cpu_pct"] + sar.columns["host_iowait_pct"]).dropna()
+    assert len(busy) == expected["cpu_samples"]
+    assert busy.mean() == pytest.approx(expected["cpu_busy_mean"], abs=0.005)
+    assert busy.max() == pytest.approx(expected["cpu_busy_max"])
+    assert sar.facts["cpus"] == expected["cpus"]
+
+    expected = EXPECTED["D03_duct_usage.jsonl"]
+    duct = read_host(CORPUS / "files" / "D03_duct_usage.jsonl")
+    assert (duct.lines, len(duct.time)) == (expected["records"], expected["records"])
+    assert duct.columns["main_rss_mib"].max() < expected["rss_max"] / 2**20  # not all processes'
+
+    record = read_host(next((CORPUS / "files" / "snippets").glob("S27_*")))
+    assert len(record.time) == 41
+    assert record.columns["main_cpu_pct"].max() == 48
+    assert record.time[-1] == pytest.approx(40.2, abs=0.05)
+
+
+@pytest.mark.parametrize("path", files("D"), ids=named)
+def test_logs_without_a_gpu_say_so(path: Path) -> None:
+    with pytest.raises(UnreadableError, match=r"\A[^\n]+\Z") as caught:
+        read(path)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_every_line_is_accounted_for(path: Path) -> None:
+    with contextlib.suppress(UnreadableError):  # these are tested one by one
+        assert read(path).source.unaccounted == 0

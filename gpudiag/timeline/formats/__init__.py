@@ -5,6 +5,32 @@ Each has NAME, recognise(head) and read(log, interval_s); see `gpudiag.timeline.
 
 from __future__ import annotations
 
-from gpudiag.timeline.formats import captures, computeapps, smidmon, smipmon, smiq, smitable, smixml
+from gpudiag.timeline.formats import (
+    captures,
+    computeapps,
+    dcgmi,
+    gpustat,
+    prometheus,
+    promjson,
+    smidmon,
+    smipmon,
+    smiq,
+    smitable,
+    smixml,
+    wide,
+)
 
-READERS = (captures, smidmon, smipmon, smitable, smiq, smixml, computeapps)
+READERS = (
+    captures,
+    smidmon,
+    smipmon,
+    smitable,
+    smiq,
+    smixml,
+    computeapps,
+    dcgmi,
+    prometheus,
+    promjson,
+    gpustat,
+    wide,
+)

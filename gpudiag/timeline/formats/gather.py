@@ -57,6 +57,11 @@ class Gather:
         """The line of the last reading; 0 if there is none."""
         return self._line[-1] if self._line else 0
 
+    @property
+    def timed(self) -> bool:
+        """Whether any reading has a time of its own."""
+        return any(time == time for time in self._time)
+
     def add(self, line: int, found: Mapping[str, Cell], time: float = math.nan) -> None:
         """Add the reading of one GPU at one moment.
 

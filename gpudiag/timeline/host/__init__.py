@@ -1,0 +1,1 @@
+"""② Logs of the CPU side, to be put beside a GPU log: `host.read.read_host`, `host.merge.merge`."""
