@@ -63,7 +63,10 @@ NONE = Roles(None, (), frozenset(), frozenset())
 
 def assign(processes: Mapping[int, Facts], before: Roles = NONE) -> Roles:
     """The roles of all processes of the run; `before` are those of the last tick."""
-    likely = {pid for pid, facts in processes.items() if _worker_like(facts, processes, before)}
+    named = any(facts.name == _WORKER_NAME for facts in processes.values())
+    likely = {
+        pid for pid, facts in processes.items() if _worker_like(facts, processes, before, named)
+    }
     held: dict[int, set[int]] = {}
     for pid in likely:
         holder = _holder(processes[pid], processes)
@@ -117,7 +120,8 @@ def is_launcher(facts: Facts) -> bool:
     return False
 
 
-def _worker_like(facts: Facts, processes: Mapping[int, Facts], before: Roles) -> bool:
+def _worker_like(facts: Facts, processes: Mapping[int, Facts], before: Roles, named: bool) -> bool:
+    """`named` is whether any process bears PyTorch's name of a worker."""
     if facts.name == _WORKER_NAME:
         return True
     parent = processes.get(facts.parent)
@@ -134,7 +138,7 @@ def _worker_like(facts: Facts, processes: Mapping[int, Facts], before: Roles) ->
     # once a process has had workers, those that replace them are known at once
     if facts.age_s < _WORKER_AGE_S and parent.pid not in before.loaders:
         return False
-    if any(other.name == _WORKER_NAME for other in processes.values()):
+    if named:
         return False  # where workers have names, a process without one is something else
     if any(mark in line for mark in _SPAWNED):
         return True

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 
+from gpudiag.record.linux.kept import KeptFiles
 from gpudiag.record.reading import Io, Reading, ThreadTimes
 
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
@@ -23,6 +24,7 @@ class ProcFs:
 
     def __init__(self, root: str = "/proc") -> None:
         self._root = root
+        self._files = KeptFiles(root)
         self._names: set[str] = set()
         self._pids: set[int] = set()
 
@@ -32,13 +34,18 @@ class ProcFs:
         except OSError:  # not mounted
             return set()
         # thousands of names, of which a handful changes: only those are looked at one by one
-        self._pids -= {int(name) for name in self._names - names if name.isdigit()}
+        gone = {int(name) for name in self._names - names if name.isdigit()}
+        for pid in gone:
+            self._files.forget(pid)
+        self._pids -= gone
         self._pids |= {int(name) for name in names - self._names if name.isdigit()}
         self._names = names
         return set(self._pids)
 
     def reading(self, pid: int) -> Reading | None:
-        stat = self._read(f"{pid}/stat", _SMALL)
+        # a file is kept open for members of the run only: they alone are asked for their I/O
+        kept = self._files.kept(pid)
+        stat = self._files.read(pid, "stat") if kept else self._read(f"{pid}/stat", _SMALL)
         end = stat.rfind(b")")  # the name may hold anything, brackets included
         fields = stat[end + 2 :].split(b" ", 23)
         if len(fields) < 23:
@@ -55,13 +62,13 @@ class ProcFs:
 
     def io(self, pid: int) -> Io | None:
         # rchar, wchar, syscr, syscw, read_bytes, write_bytes, …: each name and its figure
-        words = self._read(f"{pid}/io", _SMALL).split()
+        words = self._files.read(pid, "io").split()
         if len(words) < 12 or words[8] != b"read_bytes:":
             return None
         return Io(int(words[1]), int(words[3]), int(words[9]), int(words[11]))
 
     def voluntary_switches(self, pid: int) -> int | None:
-        text = self._read(f"{pid}/status", _SMALL)
+        text = self._files.read(pid, "status")
         at = text.find(b"\nvoluntary_ctxt_switches:")
         if at < 0:
             return None
@@ -69,21 +76,22 @@ class ProcFs:
 
     def thread_times(self, pid: int, threads: int) -> dict[int, ThreadTimes]:
         if threads == 1:  # the process's own file is that of its first thread
-            found = self._thread(f"{pid}")
+            found = self._thread(pid, "")
             return {} if found is None else {pid: found}
         try:
             names = os.listdir(f"{self._root}/{pid}/task")
         except OSError:
             return {}
-        times = {int(name): self._thread(f"{pid}/task/{name}") for name in names}
+        self._files.forget_others(pid, set(names), "task/")
+        times = {int(name): self._thread(pid, f"task/{name}/") for name in names}
         return {thread: found for thread, found in times.items() if found is not None}
 
-    def _thread(self, folder: str) -> ThreadTimes | None:
+    def _thread(self, pid: int, folder: str) -> ThreadTimes | None:
         # nanoseconds on a core, nanoseconds ready without one, turns; cheaper than stat, and finer
-        fields = self._read(f"{folder}/schedstat", _SMALL).split()
+        fields = self._files.read(pid, f"{folder}schedstat").split()
         if len(fields) == 3:
             return ThreadTimes(int(fields[0]) * 1e-9, int(fields[1]) * 1e-9)
-        stat = self._read(f"{folder}/stat", _SMALL)  # a kernel without these figures
+        stat = self._files.read(pid, f"{folder}stat")  # a kernel without these figures
         fields = stat[stat.rfind(b")") + 2 :].split(b" ", 14)
         if len(fields) <= 13:
             return None
