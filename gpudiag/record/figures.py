@@ -35,7 +35,9 @@ class Figures(NamedTuple):
         how = self.exit or Exit(None)
         skews = sorted(self.skews_s)
         facts: dict[str, Any] = {"t_s": round(self.duration_s, 3)}
-        if how.signal is not None:
+        if how.why != "command":
+            facts["ended"] = how.why
+        elif how.signal is not None:
             facts["signal"] = how.signal
         else:
             facts["exit_code"] = how.code

@@ -32,7 +32,9 @@ _TRIES = 3
 class GpuStream:
     """`status` and `text` say how it goes, as `gpu_source` in the recording does."""
 
-    def __init__(self, path: str, interval_s: float, spawn: Spawn, tell: Tell) -> None:
+    def __init__(
+        self, path: str, interval_s: float, spawn: Spawn, tell: Tell, only: Sequence[str] = ()
+    ) -> None:
         self.status = "failed"
         self.text = "nvidia-smi has not answered yet"
         self.version = 0  # grows when status or text change
@@ -40,6 +42,7 @@ class GpuStream:
         self.single = False
         self.running = False
         self._path = path
+        self._only = only
         self._interval = interval_s
         self._spawn = spawn
         self._tell = tell
@@ -67,7 +70,7 @@ class GpuStream:
         self._rows = 0
         self._started = now
         loop_s = None if self.single else self._interval
-        argv = gpu_query.arguments(self._path, self._fields, loop_s)
+        argv = gpu_query.arguments(self._path, self._fields, loop_s, self._only)
         try:
             self._helper = self._spawn(argv, self.generation)
         except OSError as error:

@@ -41,14 +41,25 @@ def find_tool() -> str | None:
 
 
 class Gpus:
-    """`spawn(argv, purpose, generation)` starts a helper; its output comes back to `receive`."""
+    """`spawn(argv, purpose, generation)` starts a helper; its output comes back to `receive`.
 
-    def __init__(self, interval_s: float, now: float, spawn: SpawnFor, tell: Tell) -> None:
+    `only` are the indices or UUIDs of the GPUs to record; all if it is empty.
+    """
+
+    def __init__(
+        self,
+        interval_s: float,
+        now: float,
+        spawn: SpawnFor,
+        tell: Tell,
+        only: Sequence[str] = (),
+    ) -> None:
         self.pacemaker = Pacemaker(interval_s, now)
         self.facts: list[dict[str, Any]] = []
         self.version = 0  # grows with every change of `facts`
         self._spawn = spawn
         self._tell = tell
+        self._only = only
         found = find_tool()
         self._path = None if found is None else os.path.abspath(found)  # noqa: PTH100 (keeps links)
         self._numbers: dict[str, int] = {}  # UUID → number in the file
@@ -64,7 +75,7 @@ class Gpus:
         self._asked_for = 0  # generation of the stream that the facts were asked for
         self.stream: GpuStream | None = None
         if self._path is not None:
-            self.stream = GpuStream(self._path, interval_s, self._spawn_stream, tell)
+            self.stream = GpuStream(self._path, interval_s, self._spawn_stream, tell, only)
             self.stream.start(now)
 
     @property
@@ -171,7 +182,7 @@ class Gpus:
         self._ask_number += 1
         self._answer = b""
         self._asked_at = now
-        argv = gpu_query.arguments(self._path, self._ask, None)
+        argv = gpu_query.arguments(self._path, self._ask, None, self._only)
         try:
             self._asking = self._spawn(argv, "facts", self._ask_number)
         except OSError:

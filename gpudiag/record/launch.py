@@ -18,10 +18,15 @@ Received = Callable[[float, bytes], None]
 
 
 class Exit(NamedTuple):
-    """How the command ended: with an exit code, or killed by a signal."""
+    """How what was recorded ended: the command with an exit code, or killed by a signal.
+
+    `why` a recording ended: with the `command`, with the `process` that it was attached to, after
+    its `duration`, or because it was `asked` to. Only the first has a code or a signal.
+    """
 
     code: int | None
     signal: int | None = None
+    why: str = "command"
 
 
 class StartError(GpudiagError):
@@ -48,9 +53,10 @@ class Helper(Protocol):
 
 
 class Launcher(Protocol):
-    """Starts the command, relays to it, and tells how it ended."""
+    """Starts the command, relays to it, and tells how it ended; or looks on without one."""
 
-    pid: int
+    pid: int  # of the command or of the process that is looked at; 0 if there is neither
+    attached_to: int | None  # the process that is looked at
 
     def start(self, argv: Sequence[str]) -> float:
         """Start the command; the monotonic time at which it started. Raises StartError."""
@@ -60,6 +66,9 @@ class Launcher(Protocol):
 
     def wait(self) -> Exit:
         """Block until the command has ended; its leftover children do not delay the return."""
+
+    def release(self) -> None:
+        """The recording has ended, from another thread: `wait` for a command only."""
 
     def helper(self, argv: Sequence[str], received: Received) -> Helper:
         """Start a helper. `received(monotonic time, bytes)` is called from another thread with
@@ -72,8 +81,15 @@ class Launcher(Protocol):
         """The exit code to end with; does not return if the recorder must die of a signal."""
 
 
-def choose() -> Launcher:
-    """The launcher for this system."""
+def choose(command: Sequence[str] = ("",), pid: int | None = None) -> Launcher:
+    """The launcher for this system; one that looks on at `pid`, or at nothing, without a command.
+
+    Raises UsageError if there is no process `pid`.
+    """
+    if not command:
+        from gpudiag.record import onlooker
+
+        return onlooker.choose(pid)
     if sys.platform == "linux":
         from gpudiag.record.linux.launcher import LinuxLauncher
 
@@ -86,6 +102,7 @@ class PlainLauncher:
 
     def __init__(self) -> None:
         self.pid = 0
+        self.attached_to: int | None = None
         self._helpers: set[int] = set()
 
     def start(self, argv: Sequence[str]) -> float:
@@ -111,6 +128,9 @@ class PlainLauncher:
             except KeyboardInterrupt:
                 continue  # the command got it too, and decides
             return Exit(None, -code) if code < 0 else Exit(code)
+
+    def release(self) -> None:
+        """The command goes on."""
 
     def helper(self, argv: Sequence[str], received: Received) -> Helper:
         helper = PlainHelper(argv, received)

@@ -37,7 +37,9 @@ class Processes:
         self, launcher: Launcher, tell: Callable[[str, str, dict[str, Any]], None], now: float
     ) -> None:
         self._reader = process_reader()
-        self._tree = Tree(self._reader, os.getpid(), launcher.own_pids, now)
+        self._tree = Tree(
+            self._reader, os.getpid(), launcher.own_pids, now, top=launcher.attached_to
+        )
         self._tell = tell
         self._roles: Roles = roles.NONE
         self._roles_state = (-1, -1)  # what they were told from

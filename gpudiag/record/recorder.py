@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpudiag.errors import UsageError
 from gpudiag.record.launch import Exit, Launcher, choose
+from gpudiag.units import format_duration
 
 if TYPE_CHECKING:
     from gpudiag.record.sampler import Sampler
@@ -29,12 +30,19 @@ _DEFAULT_NAME = "run.csv"
 
 
 class Options(NamedTuple):
-    """What is asked of a recording; `output` None is run.csv or the next free name."""
+    """What is asked of a recording; `output` None is run.csv or the next free name.
+
+    Without a command it looks at process `pid`, or at the machine alone. `duration_s` None is to
+    its end. `gpus` are indices or UUIDs, all if it is empty.
+    """
 
     command: Sequence[str]
     output: str | None = None
     interval_s: float = 1.0
     quiet: bool = False
+    pid: int | None = None
+    duration_s: float | None = None
+    gpus: Sequence[str] = ()
 
 
 class Recording(NamedTuple):
@@ -49,24 +57,29 @@ class Recording(NamedTuple):
 def record_and_leave(options: Options) -> int:
     """Record and pass the exit code on; dies of the command's signal if there was one.
 
-    Raises StartError, UsageError.
+    Without a command it is 0, or 1 if nothing could be recorded. Raises StartError, UsageError.
     """
-    launcher = choose()
+    launcher = choose(options.command, options.pid)
     recording = record(options, launcher)
     _say(recording.warnings if options.quiet else [*recording.lines, *recording.warnings])
-    return launcher.leave(recording.exit)
+    code = launcher.leave(recording.exit)
+    return code if options.command else int(recording.path is None)
 
 
 def record(options: Options, launcher: Launcher | None = None) -> Recording:
-    """Run the command and record it until it ends. Raises StartError, UsageError.
+    """Run the command, or look on, and record until it ends. Raises StartError, UsageError.
 
     On Linux the signals that were blocked for it stay so until `launcher.leave`.
     """
-    launcher = launcher or choose()
+    launcher = launcher or choose(options.command, options.pid)
     wanted = wanted_path(options.output)
     obstacle = _obstacle(wanted)
+    if obstacle and not options.command:
+        raise UsageError(f"nothing can be recorded: {obstacle}", "name another file with -o")
     if obstacle:
         _say([f"no recording will be written: {obstacle}"])
+    if not options.command and not options.quiet:
+        _say([_announcement(options)])
     started = launcher.start(options.command)
     session = _Session(options, launcher, wanted, started)
     session.begin()
@@ -109,6 +122,14 @@ def _say(lines: Sequence[str]) -> None:
             shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
             print(f"gpudiag: {shown}", file=sys.stderr)
         sys.stderr.flush()
+
+
+def _announcement(options: Options) -> str:
+    """What a recording without a command is about to do: otherwise it would seem to hang."""
+    what = "this machine" if options.pid is None else f"process {options.pid} until it ends"
+    if options.duration_s is not None:
+        what += f"{', or' if options.pid else ''} for {format_duration(options.duration_s)}"
+    return f"recording {what}; Ctrl-C ends the recording"
 
 
 def _obstacle(path: Path) -> str:
@@ -160,6 +181,8 @@ class _Session:
             self._failure = f"{error.strerror}: {error.filename}" if error.filename else str(error)
         except Exception as error:  # a fault of ours must not reach the command
             self._failure = f"{type(error).__name__}: {error}"
+        finally:
+            self._launcher.release()
 
     def end(self, how: Exit) -> Recording:
         """The command has ended: finish within a moment, and say what to tell the user."""

@@ -10,7 +10,7 @@ import queue
 import time
 from array import array
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudiag.record.cgroup import Cgroup
 from gpudiag.record.figures import Figures, max_rss_mib
@@ -19,6 +19,9 @@ from gpudiag.record.host import HostSampler
 from gpudiag.record.launch import Exit, Helper, Launcher
 from gpudiag.record.processes import Processes
 from gpudiag.record.writing import Writer
+
+if TYPE_CHECKING:
+    from gpudiag.record.recorder import Options
 
 Row = dict[str, float | int | None]
 
@@ -34,19 +37,20 @@ class Sampler:
         self,
         launcher: Launcher,
         writer: Writer,
-        interval_s: float,
+        options: Options,
         started: float,
         cores: Collection[int],
         cgroup: Cgroup | None,
     ) -> None:
         self.writer = writer
         self._launcher = launcher
-        self._interval = interval_s
+        self._interval = options.interval_s
         self._started = started
+        self._until = float("inf") if options.duration_s is None else started + options.duration_s
         self._cgroup = cgroup
         self._inbox: queue.SimpleQueue[tuple[str, int, float, bytes] | Exit] = queue.SimpleQueue()
         self._host = HostSampler(cores)
-        self._processes = Processes(launcher, self._tell, started)
+        self._processes = Processes(launcher, self._tell, started) if launcher.pid else None
         self._last = time.monotonic()
         self._told_changes = -1
         self._broken: set[str] = set()
@@ -57,20 +61,24 @@ class Sampler:
         self._skews = array("d")
         self._intervals = array("d")
         self._sums: dict[str, tuple[float, int]] = {}
-        self._gpus = Gpus(interval_s, time.monotonic(), self._spawn, self._tell)
+        self._gpus = Gpus(self._interval, time.monotonic(), self._spawn, self._tell, options.gpus)
 
     def stop(self, how: Exit) -> None:
         """The command has ended: finish the recording."""
         self._inbox.put(how)
 
     def run(self) -> None:
-        """Sample until `stop`."""
+        """Sample until `stop`, or for the duration that was asked for."""
         while self._ended is None:
             now = time.monotonic()
+            if now >= self._until:
+                self._take(Exit(None, None, "duration"))
+                break
             self._gpus.check(now)
             self._tell_changes()
             self._tick_if_due(time.monotonic())
-            wait = self._gpus.deadline(time.monotonic()) - time.monotonic()
+            now = time.monotonic()
+            wait = min(self._gpus.deadline(now), self._until) - now
             try:
                 self._take(self._inbox.get(timeout=max(wait, 0.0)))
                 while True:  # all that came in one lump is seen before a row is written
@@ -120,8 +128,9 @@ class Sampler:
             if elapsed > max(2.5 * self._interval, self._interval + 1.0):
                 self._tell("gap", f"nothing was sampled for {elapsed:.1f} s", {"seconds": elapsed})
             row |= self._guarded("host", lambda: {**self._host.sample(elapsed)})
-            if with_processes:
-                row |= self._guarded("processes", lambda: self._processes.sample(now))
+            if with_processes and self._processes is not None:
+                processes = self._processes
+                row |= self._guarded("processes", lambda: processes.sample(now))
             if self._cgroup is not None:
                 cgroup = self._cgroup
                 row |= self._guarded("control group", lambda: {**cgroup.sample(elapsed)})
@@ -176,9 +185,10 @@ class Sampler:
         helpers = self._gpus.stop()
         deadline = time.monotonic() + _HELPERS_S
         self._gpus.pacemaker.flush()
-        self._tick(self._gpus.take(time.monotonic()), with_processes=False)
-        self._tell_changes()
         assert self._ended is not None
+        goes_on = self._ended.why in ("duration", "asked")
+        self._tick(self._gpus.take(time.monotonic()), with_processes=goes_on)
+        self._tell_changes()
         self.writer.close(self.figures().end_facts(), _WRITE_S)
         while helpers and time.monotonic() < deadline:
             helpers = [helper for helper in helpers if helper.exit_code() is None]

@@ -6,9 +6,10 @@ import itertools
 import os
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpudiag import __version__
 from gpudiag.record import environment, host
@@ -27,11 +28,11 @@ def make_sampler(options: Options, launcher: Launcher, wanted: Path, started: fl
     """The sampler of a run that has just been started. Raises OSError if no file can be made."""
     warnings.simplefilter("ignore")  # libraries must not write to the command's terminal
     cores = host.usable_cores(launcher.pid)
-    cgroup = Cgroup.of(launcher.pid)
+    cgroup = Cgroup.of(launcher.pid or os.getpid())
     facts = start_facts(options, started, cores, cgroup)
     columns = [c.name for c in COLUMNS if c.scope not in ("gpu", "rank")]
     writer = Writer(new_file(wanted, facts, columns))
-    return Sampler(launcher, writer, options.interval_s, started, cores, cgroup)
+    return Sampler(launcher, writer, options, started, cores, cgroup)
 
 
 def new_file(wanted: Path, facts: dict[str, Any], columns: list[str]) -> RunFile:
@@ -55,12 +56,16 @@ def start_facts(
     limits = cgroup.limits() if cgroup else None
     quota = limits["cpu_quota_cores"] if limits else None
     effective = float(len(cores)) if quota is None else min(float(len(cores)), quota)
+    told = _subject(options)
     return {
         "time": begun.isoformat(timespec="milliseconds"),
         "gpudiag": __version__,
-        "command": environment.masked_command(options.command),
-        "cwd": str(Path.cwd()),
+        "mode": told.mode,
+        "command": environment.masked_command(told.command),
+        **({} if told.cwd is None else {"cwd": told.cwd}),
+        **({} if options.pid is None else {"pid": options.pid}),
         "interval_s": options.interval_s,
+        **({"gpus_asked": list(options.gpus)} if options.gpus else {}),
         "gpus": [],
         "gpu_source": {
             "tool": "nvidia-smi",
@@ -72,6 +77,26 @@ def start_facts(
             "effective_cores": round(effective, 2),
             "cgroup": limits,
         },
-        "env": environment.settings(os.environ),
-        "rank": environment.rank(os.environ),
+        "env": environment.settings(told.environ),
+        "rank": environment.rank(told.environ),
     }
+
+
+class _Subject(NamedTuple):
+    """What is recorded."""
+
+    mode: str
+    command: Sequence[str]
+    cwd: str | None
+    environ: Mapping[str, str]
+
+
+def _subject(options: Options) -> _Subject:
+    if options.command:
+        return _Subject("command", options.command, str(Path.cwd()), os.environ)
+    if options.pid is None:
+        return _Subject("machine", (), None, os.environ)
+    from gpudiag.record.onlooker import Attached
+
+    attached = Attached(options.pid)
+    return _Subject("process", attached.command(), attached.cwd(), attached.environ())

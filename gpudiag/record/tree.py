@@ -46,15 +46,24 @@ class Member:
 
 
 class Tree:
-    """The run: the children of process `root`, their descendants, orphans that came to `root`."""
+    """The run: the children of process `root`, their descendants, orphans that came to `root`.
+
+    With `top`, a process that somebody else has started: it and its descendants.
+    """
 
     def __init__(
-        self, reader: ProcessReader, root: int, own_pids: Callable[[], set[int]], now: float
+        self,
+        reader: ProcessReader,
+        root: int,
+        own_pids: Callable[[], set[int]],
+        now: float,
+        top: int | None = None,
     ) -> None:
         self.members: dict[int, Member] = {}
         self.changes = 0  # grows when a member comes, goes or gets another name
         self._reader = reader
         self._root = root
+        self._top = top
         self._own_pids = own_pids
         self._strangers: set[int] = set()
         self._last = now
@@ -110,7 +119,11 @@ class Tree:
                 pid
                 for pid, reading in readings.items()
                 if pid not in found
-                and (reading.parent in self.members or reading.parent == self._root)
+                and (
+                    reading.parent in self.members
+                    or reading.parent == self._root
+                    or pid == self._top
+                )
             ]
             if not mine:
                 break

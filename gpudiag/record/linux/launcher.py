@@ -31,6 +31,7 @@ class LinuxLauncher:
 
     def __init__(self) -> None:
         self.pid = 0
+        self.attached_to: int | None = None
         self._mask: set[int] = set()
         self._canary: Canary | None = None
         self._exit: Exit | None = None
@@ -58,6 +59,9 @@ class LinuxLauncher:
             if self._exit is not None:
                 return self._exit
             self._take(signal.sigwaitinfo(BLOCKED))
+
+    def release(self) -> None:
+        """The command goes on."""
 
     def helper(self, argv: Sequence[str], received: Received) -> Helper:
         from gpudiag.record.linux.helper import LinuxHelper
