@@ -12,13 +12,14 @@ from types import ModuleType
 from gpudiag import __version__
 from gpudiag.errors import GpudiagError
 
-COMMANDS = ("record", "report", "rules", "demo")
+COMMANDS = ("record", "report", "inspect", "convert", "rules", "demo")
 
 EPILOG = """\
 examples:
   gpudiag record -- python train.py          record a training run into run.csv
   gpudiag report run.csv                     say where its GPU time went, as run.html
   gpudiag report gpu_log.csv                 the same for a log of nvidia-smi
+  gpudiag inspect gpu_log.csv                what a log is, what was read of it, and what not
   gpudiag demo                               see it work without a GPU
 """
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from gpudiag.commands import reading
 from gpudiag.errors import UsageError
-from gpudiag.units import parse_duration
 
 if TYPE_CHECKING:
     from gpudiag.diagnose.model import Diagnosis
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 NAME = "report"
 HELP = "say where the GPU time of a run went, why, and what to change"
 EPILOG = """\
-FILE is a run.csv of `gpudiag record`, or a log of nvidia-smi --query-gpu=... --format=csv.
+FILE is a run.csv of `gpudiag record`, or a log of nvidia-smi or another tool: docs/logs.md lists
+what can be read, and `gpudiag inspect FILE` says what was.
 
 examples:
   gpudiag report run.csv                    writes run.html
   gpudiag report gpu_log.csv -o page.html
   gpudiag report log_without_times.csv --interval 5s
+  gpudiag report gpu.csv --host cpu.log     with a log of the CPU side beside it
   gpudiag report run.csv --format text      prints to the terminal
   gpudiag report run.csv -o - > page.html
 """
@@ -38,7 +40,7 @@ _SLOW_BYTES = 5_000_000  # about where reading starts to take a second
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE", help="the recording or log; - is standard input")
+    reading.add_arguments(parser)
     parser.add_argument(
         "-o", "--output", metavar="OUT",
         help="where to write (default: FILE with the ending .html); - is standard output",
@@ -46,10 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("html", "json", "text"),
         help="default: by the ending of OUT, else html",
-    )  # fmt: skip
-    parser.add_argument(
-        "--interval", metavar="TIME", type=_interval,
-        help="time between two samples, for a log that has no timestamps: 1s, 500ms",
     )  # fmt: skip
     parser.add_argument(
         "--rules", metavar="DIR", action="append", default=[],
@@ -75,16 +73,6 @@ def run(args: argparse.Namespace) -> int:
     render(diagnosis, timeline, target, form)
     _say_verdict(diagnosis, target)
     return 0
-
-
-def _interval(text: str) -> float:
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if seconds <= 0:
-        raise argparse.ArgumentTypeError("the interval must be longer than 0")
-    return seconds
 
 
 def _format(args: argparse.Namespace) -> Format:
@@ -139,7 +127,7 @@ def _diagnosed(args: argparse.Namespace) -> tuple[Diagnosis, Timeline]:
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not console.is_terminal or _size(args.file) < _SLOW_BYTES:
+    if not console.is_terminal or reading.size(args.file) < _SLOW_BYTES:
         return _work(args, lambda step: None)
     with console.status("") as status:
         return _work(args, status.update)
@@ -148,22 +136,14 @@ def _diagnosed(args: argparse.Namespace) -> tuple[Diagnosis, Timeline]:
 def _work(args: argparse.Namespace, tell: Callable[[str], None]) -> tuple[Diagnosis, Timeline]:
     from gpudiag.diagnose import diagnose, load_rules
     from gpudiag.resources import rules_dir
-    from gpudiag.timeline.read import read
 
     tell("reading")
-    timeline = read(args.file, interval_s=args.interval)
+    timeline = reading.read_timeline(args)
     tell("diagnosing")
     rules = load_rules([rules_dir(), *map(Path, args.rules)]) if args.rules else None
     diagnosis = diagnose(timeline, rules)
     tell("drawing")
     return diagnosis, timeline
-
-
-def _size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except (OSError, ValueError):
-        return 0
 
 
 def _to_stdout(diagnosis: Diagnosis, timeline: Timeline, form: Format) -> None:

@@ -133,7 +133,7 @@ def _events(readings: Readings, gpu: np.ndarray, ticks: Ticks) -> list[Event]:
     events = _losses(readings, gpu, ticks)
     last: Event | None = None
     for line, text, told in readings.troubles:
-        at = max(int(np.searchsorted(readings.line, line)) - 1, 0)
+        at = max(int(np.searchsorted(readings.line, line, "right")) - 1, 0)
         t_s = float(ticks.at[ticks.number[at]])
         if last and last.text == text:
             continue

@@ -6,14 +6,13 @@ import os
 from typing import Protocol
 
 from gpudiag.errors import UnreadableError, UsageError
-from gpudiag.timeline import formats, other, runcsv, smicsv
-from gpudiag.timeline.host import read as host
+from gpudiag.timeline import runcsv
 from gpudiag.timeline.load import Log, load
 from gpudiag.timeline.model import Timeline
 
 
 class Reader(Protocol):
-    """One format that can be read. Each is a module of this package, listed in `READERS`."""
+    """One format that can be read. Each is a module of this package, listed in `readers`."""
 
     @property
     def NAME(self) -> str:  # noqa: N802 - a constant of the module
@@ -32,7 +31,11 @@ class Reader(Protocol):
         ...
 
 
-READERS: tuple[Reader, ...] = (runcsv, smicsv, *formats.READERS)
+def readers() -> tuple[Reader, ...]:
+    """Every reader. Its modules are loaded only for a file that is no run.csv: they cost 0.1 s."""
+    from gpudiag.timeline import formats, smicsv
+
+    return (runcsv, smicsv, *formats.READERS)
 
 
 def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Timeline:
@@ -45,7 +48,12 @@ def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Ti
         raise UsageError(f"an interval of {interval_s} s is not possible", "give seconds above 0")
     log = load(os.fspath(path))
     head = log.head
-    score, reader = max(((r.recognise(head), r) for r in READERS), key=lambda pair: pair[0])
+    if runcsv.recognise(head) == 1:
+        return runcsv.read(log, interval_s)
+    from gpudiag.timeline import formats, other
+    from gpudiag.timeline.host import read as host
+
+    score, reader = max(((r.recognise(head), r) for r in readers()), key=lambda pair: pair[0])
     own = reader in formats.READERS
     if score < 1 and not own and (name := other.name_of(head)):
         raise UnreadableError(f"{log.path}: {name}; gpudiag cannot read it", _reads())
@@ -59,4 +67,4 @@ def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Ti
 
 
 def _reads() -> str:
-    return "gpudiag reads " + ", ".join(r.NAME for r in READERS) + "; see docs/logs.md"
+    return "gpudiag reads " + ", ".join(r.NAME for r in readers()) + "; see docs/logs.md"

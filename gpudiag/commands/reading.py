@@ -1,0 +1,66 @@
+"""The arguments and the work that all commands share which read a recording or a log."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpudiag.units import parse_duration
+
+if TYPE_CHECKING:
+    from gpudiag.timeline.model import Timeline
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, host: bool = True) -> None:
+    """Declare FILE and what helps to read it."""
+    parser.add_argument("file", metavar="FILE", help="the recording or log; - is standard input")
+    parser.add_argument(
+        "--interval", metavar="TIME", type=_interval,
+        help="time between two samples, for a log that has no timestamps: 1s, 500ms",
+    )  # fmt: skip
+    parser.add_argument(
+        "--timezone", metavar="ZONE",
+        help="time zone of a log whose times have none: Europe/Berlin, UTC, +02:00",
+    )  # fmt: skip
+    if host:
+        parser.add_argument(
+            "--host", metavar="LOG",
+            help="a log of the CPU side of the same run, to be put beside it: of sar, psrecord, "
+            "con/duct, W&B or nvitop",
+        )  # fmt: skip
+
+
+def read_timeline(args: argparse.Namespace) -> Timeline:
+    """The Timeline that `args` ask for. Raises GpudiagError."""
+    from gpudiag.timeline.host.merge import merge
+    from gpudiag.timeline.host.read import read_host
+    from gpudiag.timeline.read import read
+    from gpudiag.timeline.zone import parse_zone, zoned, zoned_host
+
+    zone = parse_zone(args.timezone) if args.timezone else None
+    timeline = read(args.file, interval_s=args.interval)
+    if zone:
+        timeline = zoned(timeline, zone)
+    if args.host:
+        host = read_host(args.host)
+        timeline = merge(timeline, zoned_host(host, zone) if zone else host)
+    return timeline
+
+
+def size(path: str) -> int:
+    """Bytes of the file, 0 if that cannot be told: what a progress line is decided by."""
+    try:
+        return Path(path).stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _interval(text: str) -> float:
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError("the interval must be longer than 0")
+    return seconds
