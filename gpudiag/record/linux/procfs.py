@@ -17,16 +17,46 @@ from gpudiag.record.reading import Io, Reading, ThreadTimes
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SMALL, _LARGE = 4096, 1 << 20
+# its memory may be taken from a sleeping process, and its parent may end: look now and then
+_MOST_USES = 10
+
+
+class _Known:
+    """What was read of a process of one thread when it last had a core.
+
+    `turns` is its schedstat, which changes whenever it gets a core: without that it can neither
+    have used CPU nor read, written or waited. `uses` counts the ticks since.
+    """
+
+    __slots__ = ("io", "reading", "switches", "turns", "uses")
+
+    def __init__(self, turns: bytes, reading: Reading) -> None:
+        # a kernel that does not count says "0 0 0" of every process
+        self.turns = turns if not turns.startswith(b"0 ") else b""
+        self.reading = reading
+        self.uses = 0
+        self.io: Io | None = None
+        self.switches: int | None = None
+
+    def still(self, turns: bytes) -> bool:
+        """Whether the process has had no core since."""
+        return (
+            bool(turns)
+            and turns == self.turns
+            and self.reading.state != "R"
+            and self.uses < _MOST_USES
+        )
 
 
 class ProcFs:
-    """See reading.ProcessReader."""
+    """See reading.ProcessReader. A process that has not run since the last tick costs one read."""
 
     def __init__(self, root: str = "/proc") -> None:
         self._root = root
         self._files = KeptFiles(root)
         self._names: set[str] = set()
         self._pids: set[int] = set()
+        self._known: dict[int, _Known] = {}
 
     def pids(self) -> set[int]:
         try:
@@ -37,42 +67,57 @@ class ProcFs:
         gone = {int(name) for name in self._names - names if name.isdigit()}
         for pid in gone:
             self._files.forget(pid)
+            self._known.pop(pid, None)
+        if gone:
+            for known in self._known.values():
+                if known.reading.parent in gone:
+                    known.turns = b""
         self._pids -= gone
         self._pids |= {int(name) for name in names - self._names if name.isdigit()}
         self._names = names
         return set(self._pids)
 
     def reading(self, pid: int) -> Reading | None:
-        # a file is kept open for members of the run only: they alone are asked for their I/O
-        kept = self._files.kept(pid)
-        stat = self._files.read(pid, "stat") if kept else self._read(f"{pid}/stat", _SMALL)
-        end = stat.rfind(b")")  # the name may hold anything, brackets included
-        fields = stat[end + 2 :].split(b" ", 23)
-        if len(fields) < 23:
-            return None
-        return Reading(
-            parent=int(fields[1]),
-            started=int(fields[19]) * _TICK_S,
-            name=stat[stat.index(b"(") + 1 : end].decode("utf-8", "replace"),
-            state=fields[0].decode("ascii", "replace"),
-            cpu_s=(int(fields[11]) + int(fields[12])) * _TICK_S,
-            threads=int(fields[17]),
-            rss_bytes=int(fields[21]) * _PAGE,
-        )
+        if not self._files.kept(pid):
+            # only members of the run are asked for their I/O, which keeps their files open
+            return _reading(self._read(f"{pid}/stat", _SMALL))
+        known = self._known.get(pid)
+        turns = b""
+        if known is None or known.reading.threads == 1:
+            turns = self._files.read(pid, "schedstat")
+            if known is not None and known.still(turns):
+                known.uses += 1
+                return known.reading
+        reading = _reading(self._files.read(pid, "stat"))
+        if reading is not None:
+            self._known[pid] = _Known(turns, reading)
+        return reading
 
     def io(self, pid: int) -> Io | None:
+        known = self._known.get(pid)
+        if known is not None and known.uses and known.io is not None:
+            return known.io
         # rchar, wchar, syscr, syscw, read_bytes, write_bytes, …: each name and its figure
         words = self._files.read(pid, "io").split()
         if len(words) < 12 or words[8] != b"read_bytes:":
             return None
-        return Io(int(words[1]), int(words[3]), int(words[9]), int(words[11]))
+        found = Io(int(words[1]), int(words[3]), int(words[9]), int(words[11]))
+        if known is not None:
+            known.io = found
+        return found
 
     def voluntary_switches(self, pid: int) -> int | None:
+        known = self._known.get(pid)
+        if known is not None and known.uses and known.switches is not None:
+            return known.switches
         text = self._files.read(pid, "status")
         at = text.find(b"\nvoluntary_ctxt_switches:")
         if at < 0:
             return None
-        return int(text[at + 25 :].split(b"\n", 1)[0])
+        found = int(text[at + 25 :].split(b"\n", 1)[0])
+        if known is not None:
+            known.switches = found
+        return found
 
     def thread_times(self, pid: int, threads: int) -> dict[int, ThreadTimes]:
         if threads == 1:  # the process's own file is that of its first thread
@@ -88,8 +133,10 @@ class ProcFs:
 
     def _thread(self, pid: int, folder: str) -> ThreadTimes | None:
         # nanoseconds on a core, nanoseconds ready without one, turns; cheaper than stat, and finer
-        fields = self._files.read(pid, f"{folder}schedstat").split()
-        if len(fields) == 3:
+        known = self._known.get(pid)
+        turns = known.turns if known is not None and not folder else b""
+        fields = (turns or self._files.read(pid, f"{folder}schedstat")).split()
+        if len(fields) == 3 and fields[0] != b"0":
             return ThreadTimes(int(fields[0]) * 1e-9, int(fields[1]) * 1e-9)
         stat = self._files.read(pid, f"{folder}stat")  # a kernel without these figures
         fields = stat[stat.rfind(b")") + 2 :].split(b" ", 14)
@@ -140,3 +187,19 @@ class ProcFs:
             return b""
         finally:
             os.close(file)
+
+
+def _reading(stat: bytes) -> Reading | None:
+    end = stat.rfind(b")")  # the name may hold anything, brackets included
+    fields = stat[end + 2 :].split(b" ", 23)
+    if len(fields) < 23:
+        return None
+    return Reading(
+        parent=int(fields[1]),
+        started=int(fields[19]) * _TICK_S,
+        name=stat[stat.index(b"(") + 1 : end].decode("utf-8", "replace"),
+        state=fields[0].decode("ascii", "replace"),
+        cpu_s=(int(fields[11]) + int(fields[12])) * _TICK_S,
+        threads=int(fields[17]),
+        rss_bytes=int(fields[21]) * _PAGE,
+    )
