@@ -3,6 +3,7 @@
 from gpudiag.signals import (  # noqa: F401 - each registers its signals
     account,
     activity,
+    cores,
     frozen,
     gaps,
     gpus,

@@ -25,6 +25,7 @@ PARTS: Mapping[str, str] = {
     "busy": "busy",
     "input_wait": "waiting for input",
     "main_bound": "waiting for the training process",
+    "contention": "waiting for a core that other programs have",
     "unexplained": "idle, cause not known",
     "pauses": "pauses",
     "imbalance": "less busy than the busiest GPU",
@@ -64,11 +65,11 @@ def _account(signals: SignalSet) -> dict[str, float]:
 
 
 def _kind_of_stall(signals: SignalSet) -> str:
-    evidence = signals.figure("input_wait_evidence")
-    if not isinstance(evidence, Missing) and evidence >= 1:
+    if signals.figure("input_wait_evidence") == 1:
         return "input_wait"
-    bound = signals.figure("main_bound_evidence")
-    return "main_bound" if not isinstance(bound, Missing) and bound >= 1 else "unexplained"
+    if signals.figure("main_bound_evidence") == 1:
+        return "main_bound"
+    return "contention" if signals.figure("contention_evidence") == 1 else "unexplained"
 
 
 def _split(signals: SignalSet, gpu: int, parts: dict[str, float]) -> float | None:
@@ -145,6 +146,15 @@ def time_input_wait_share(signals: SignalSet, gpu: int | None) -> float | Missin
 )  # fmt: skip
 def time_main_bound_share(signals: SignalSet, gpu: int | None) -> float | Missing:
     return _share(signals, "main_bound")
+
+
+@signal(
+    "time_contention_share", "figure", "share", "run",
+    "Share of the GPU time of the run that was stall with evidence that the training process was "
+    "ready to run and other programs had the cores.",
+)  # fmt: skip
+def time_contention_share(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return _share(signals, "contention")
 
 
 @signal(

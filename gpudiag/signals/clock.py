@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ class Clock:
     def wall(self) -> float:
         return float(self.weight.sum() + self.hole.sum() + self.tail)
 
-    @property
+    @cached_property
     def begin(self) -> Array:
         """The start of each tick."""
         return self.t - self.weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TypeVar, cast
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from gpudiag.signals.base import REGISTRY, Missing, Value
 from gpudiag.signals.clock import Array, Clock, Mask, clock_of
+from gpudiag.signals.limits import LIMITS
 from gpudiag.signals.used import UsedGpus, used_gpus
 from gpudiag.signals.window import Window, find_window
 from gpudiag.timeline.columns import BY_NAME, parse_name
@@ -36,11 +37,13 @@ class SignalSet:
 
     `get(name, gpu)` takes a registered signal or a column of run.csv (`gpu_util_pct` with `gpu`,
     `host_cpu_pct` without) and gives a figure, a series over the ticks, or Missing with a reason.
-    The other methods are for the signals themselves; those that say so raise Absent.
+    The other methods are for the signals themselves; those that say so raise Absent. `limits`
+    replaces some of LIMITS by other values.
     """
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, limits: Mapping[str, float] | None = None) -> None:
         self.timeline = timeline
+        self.limits: Mapping[str, float] = {**LIMITS, **(limits or {})}
         self._values: dict[tuple[str, int | None], Value] = {}
         self._kept: dict[tuple[str, int | None], object] = {}
 
@@ -107,6 +110,16 @@ class SignalSet:
         if isinstance(value, Missing):
             raise Absent(value)
         return value
+
+    def reaches(self, name: str, limit: str) -> bool:
+        """Whether a figure is known and at or above a limit."""
+        value = self.figure(name)
+        return not isinstance(value, Missing) and value >= self.limits[limit]
+
+    def stays_within(self, name: str, limit: str) -> bool:
+        """Whether a figure is known and at or below a limit."""
+        value = self.figure(name)
+        return not isinstance(value, Missing) and value <= self.limits[limit]
 
     def array(self, name: str, gpu: int | None = None) -> Array:
         """A column or series as an array over the ticks; raises Absent if it is missing."""

@@ -11,6 +11,7 @@ TOPICS = {
     "run": "The run",
     "activity": "When the GPUs worked, and how much they idled",
     "starvation": "Who waits for whom",
+    "cores": "Whether the run gets the cores that it wants",
     "worker_need": "How many workers",
     "workers": "Data-loader workers, storage and network",
     "host": "Cores, quota, shared memory",

@@ -1,15 +1,14 @@
 """③ Does the GPU wait for input? What the training process and its workers do while the GPU idles.
 
 The one figure that separates "the training process waits for data" from "it is itself the limit" is
-X, its CPU use beyond the time in which the GPU was busy. It rests on CUDA's default of spinning:
-a process that waits for the GPU burns CPU, one that waits for its loader sleeps.
+X, the time in which it wants a core beyond the time in which the GPU was busy. It rests on CUDA's
+default of spinning: a process that waits for the GPU burns CPU, one that waits for its loader
+sleeps. A process that is ready to run and has no core wants one, too: it is not asleep.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from gpudiag.signals.activity import GROSS_S, GROSS_SAMPLES, common_stall, need_length
 from gpudiag.signals.base import Missing, signal
@@ -17,25 +16,8 @@ from gpudiag.signals.base import Missing, signal
 if TYPE_CHECKING:
     from gpudiag.signals.compute import SignalSet
 
-MIN_STALL = 0.10  # MLPerf Storage accepts 90 % accelerator use; TraceML warns from 10 %
-BUSY_RATIO = 0.6  # X/S at or above: the training process is busy while the GPU idles …
-ASLEEP_RATIO = 0.3  # … at or below: it sleeps. Set with nine measured runs in view.
-LOADING_MIB_S = 2.0  # loading in the main process read 17 MiB/s, launching without loading 1.3
-FULL_CPU = 85.0  # a process at one full core; 99 was measured
-EACH_FULL_CPU = 80.0
-CLEAR_STALL = 0.20
 RANK_CPU = 130.0  # a rank spins on one core, and its helper threads take some of another
 OTHERS_CPU = 50.0  # half a core in processes that are neither training nor workers
-POOL_CPU = 200.0  # two cores in one process: it loads, or computes, in threads
-THROTTLED = 0.25  # CPUThrottlingHigh of kubernetes-mixin
-STOPPED_CORES = 0.1
-CORES_FULL = 0.85
-WANTS_CPU = 0.5
-WAITING_CPU = 30.0  # 6 was measured in workers that wait for small files
-SWITCHES = 30.0  # 108 a worker in those, 3 to 12 in others
-BLOCKED = 0.2
-SUSTAINED_MIB_S = 20.0  # the low end of a hard disk
-IDLE_WORKER_CPU = 50.0  # 1.7 in Paddle #33275; at half a core a worker is not the limit
 
 
 @signal(
@@ -67,45 +49,31 @@ def others_cpu(signals: SignalSet, gpu: int | None) -> float | Missing:
 
 @signal(
     "main_busy_while_gpu_idle", "figure", "share", "run",
-    "X = mean(min(main_cpu_pct, 100)) / 100 - (1 - stall_share): share of the active time in which "
-    "the training process burns CPU while its GPU idles. Near or below 0 it sleeps, i.e. waits.",
+    "X = main_wants_cpu / 100 - (1 - stall_share): share of the active time in which the training "
+    "process runs, or is ready to run, while its GPU idles. Near or below 0 it sleeps, i.e. waits.",
 )  # fmt: skip
 def main_busy_while_gpu_idle(signals: SignalSet, gpu: int | None) -> float | Missing:
     need_length(signals, GROSS_S, GROSS_SAMPLES)
-    capped = np.minimum(signals.array("main_cpu_pct"), 100.0)
-    mean = signals.clock.mean(capped, signals.window.steady)
-    if mean is None:
-        return Missing("main_cpu_pct holds no reading in the time that counts")
-    return mean / 100 - (1 - common_stall(signals))
+    return signals.need("main_wants_cpu") / 100 - (1 - common_stall(signals))
 
 
 @signal(
     "main_busy_ratio", "figure", "", "run",
     "X / stall_share. At least 0.6: the training process itself is busy while the GPU idles (it "
-    "loads data, or launches work too slowly). At most 0.3: it sleeps (it waits for its workers, "
-    "for storage, or for another rank). Between: unclear. Not given below a stall of 10 %.",
+    "loads data, launches work too slowly, or does not get the core it wants). At most 0.3: it "
+    "sleeps (it waits for its workers, for storage, or for another rank). Between: unclear. Not "
+    "given below a stall of 10 %.",
 )  # fmt: skip
 def main_busy_ratio(signals: SignalSet, gpu: int | None) -> float | Missing:
     stall = signals.need("stall_share")
-    if stall < MIN_STALL:
+    if stall < signals.limits["min_stall"]:
         return Missing("the GPUs stall for less than 10 % of the time")
     return signals.need("main_busy_while_gpu_idle") / stall
 
 
-def _at_least(signals: SignalSet, name: str, threshold: float) -> bool:
-    """Whether a signal is known and reaches the threshold."""
-    value = signals.figure(name)
-    return not isinstance(value, Missing) and value >= threshold
-
-
-def _at_most(signals: SignalSet, name: str, threshold: float) -> bool:
-    value = signals.figure(name)
-    return not isinstance(value, Missing) and value <= threshold
-
-
 def _reads(signals: SignalSet) -> bool:
-    return _at_least(signals, "main_read_mib_s_mean", LOADING_MIB_S) or _at_least(
-        signals, "disk_read_mib_s", LOADING_MIB_S
+    return signals.reaches("main_read_mib_s_mean", "loading_mib_s") or signals.reaches(
+        "disk_read_mib_s", "loading_mib_s"
     )
 
 
@@ -117,43 +85,52 @@ def _reads(signals: SignalSet) -> bool:
     "reads data itself. 0 if that is ruled out. Missing if it cannot be told.",
 )  # fmt: skip
 def input_wait_evidence(signals: SignalSet, gpu: int | None) -> float | Missing:
-    if signals.need("stall_share") < MIN_STALL:
+    limits = signals.limits
+    if signals.need("stall_share") < limits["min_stall"]:
         return 0.0
     ratio = signals.need("main_busy_ratio")
     count = signals.need("workers_count")
-    if _at_least(signals, "throttled_share", THROTTLED) and _at_least(
-        signals, "stopped_cores", STOPPED_CORES
+    if signals.reaches("throttled_share", "throttled") and signals.reaches(
+        "stopped_cores", "stopped"
     ):
         return 1.0
     if count < 1:
         return _without_workers(signals, ratio)
-    if ratio >= BUSY_RATIO:
+    if ratio >= limits["busy_ratio"]:
         return 0.0
-    workers_full = _at_least(signals, "worker_cpu", FULL_CPU) and _at_least(
-        signals, "worker_cpu_least", EACH_FULL_CPU
-    )
-    if workers_full or (ratio <= ASLEEP_RATIO and (_starved_of_cpu(signals) or _waiting(signals))):
+    if signals.reaches("worker_cpu", "full_cpu") and signals.reaches(
+        "worker_cpu_least", "each_full_cpu"
+    ):
         return 1.0
-    if ratio <= ASLEEP_RATIO:
-        return Missing(
-            "the training process sleeps while the GPU idles, and nothing shows that its workers "
-            "are at a limit: it may wait for them, for another rank, or for something else"
-        )
-    return Missing("the training process is neither clearly busy nor clearly asleep")
+    if ratio > limits["asleep_ratio"]:
+        return Missing("the training process is neither clearly busy nor clearly asleep")
+    if _starved_of_cpu(signals):
+        return 1.0
+    sleeps = signals.figure("main_sleeps")
+    if isinstance(sleeps, Missing):
+        return sleeps
+    if _waiting(signals):
+        return 1.0
+    return Missing(
+        "the training process sleeps while the GPU idles, and nothing shows that its workers are "
+        "at a limit: it may wait for them, for another rank, or for something else"
+    )
 
 
 def _without_workers(signals: SignalSet, ratio: float) -> float | Missing:
-    if _at_least(signals, "others_cpu", OTHERS_CPU + _other_ranks_cpu(signals)):
+    others = signals.figure("others_cpu")
+    if not isinstance(others, Missing) and others >= OTHERS_CPU + _other_ranks_cpu(signals):
         return Missing(
             "there are no loader workers, and other processes of the run work: what passes between "
             "them and the training process cannot be seen"
         )
-    busy = ratio >= BUSY_RATIO and _at_least(signals, "main_cpu", FULL_CPU)
-    threads = _at_least(signals, "main_cpu", POOL_CPU) and (
-        _at_least(signals, "has_tensorflow", 1) or _at_least(signals, "has_jax", 1)
+    limits = signals.limits
+    busy = ratio >= limits["busy_ratio"] and signals.reaches("main_wants_cpu", "full_cpu")
+    threads = signals.reaches("main_cpu", "pool_cpu") and (
+        signals.figure("has_tensorflow") == 1 or signals.figure("has_jax") == 1
     )
     # Between busy and asleep it waits for the CPU or storage in turn: that needs a clear stall.
-    clear = busy or ratio <= ASLEEP_RATIO or signals.need("stall_share") >= CLEAR_STALL
+    clear = busy or ratio <= limits["asleep_ratio"] or signals.reaches("stall_share", "clear_stall")
     if (clear and _reads(signals)) or (busy and threads):
         return 1.0
     if busy:
@@ -179,41 +156,62 @@ def _other_ranks_cpu(signals: SignalSet) -> float:
     "are at half a core or less, and input_wait_evidence is not 1.",
 )  # fmt: skip
 def main_bound_evidence(signals: SignalSet, gpu: int | None) -> float | Missing:
-    if signals.need("stall_share") < MIN_STALL:
+    limits = signals.limits
+    if signals.need("stall_share") < limits["min_stall"]:
         return 0.0
-    if _at_least(signals, "input_wait_evidence", 1):
+    if signals.figure("input_wait_evidence") == 1:
         return 0.0
-    busy = signals.need("main_busy_ratio") >= BUSY_RATIO and signals.need("main_cpu") >= FULL_CPU
-    if not busy:
+    if signals.need("main_busy_ratio") < limits["busy_ratio"]:
+        return 0.0
+    if signals.need("main_cpu") < limits["full_cpu"]:
         return 0.0
     if signals.need("workers_count") < 1:
         return 1.0
-    return float(signals.need("worker_cpu") <= IDLE_WORKER_CPU)
+    return float(signals.need("worker_cpu") <= limits["idle_worker_cpu"])
+
+
+@signal(
+    "contention_evidence", "figure", "0 or 1", "run",
+    "1 if the GPUs stall for at least 10 % of the active time while the training process is ready "
+    "to run and has no core for a fifth of the time, because programs outside the run take it "
+    "(foreign_load_evidence), and neither input_wait_evidence nor main_bound_evidence is 1. "
+    "Missing where waiting for a core was not recorded.",
+)  # fmt: skip
+def contention_evidence(signals: SignalSet, gpu: int | None) -> float | Missing:
+    limits = signals.limits
+    if signals.need("stall_share") < limits["min_stall"]:
+        return 0.0
+    if signals.figure("input_wait_evidence") == 1 or signals.figure("main_bound_evidence") == 1:
+        return 0.0
+    if signals.need("main_cpu_wait") < 100 * limits["lacks_core"]:
+        return 0.0
+    return signals.need("foreign_load_evidence")
 
 
 def _starved_of_cpu(signals: SignalSet) -> bool:
     """No core is left and the workers want one; or all workers share one core."""
-    if not _at_least(signals, "workers_running_share", WANTS_CPU):
+    if not signals.reaches("workers_wanting_share", "wants_cpu"):
         return False
-    return _at_least(signals, "cores_busy_share", CORES_FULL) or _on_one_core(signals)
+    return signals.reaches("cores_busy_share", "cores_full") or _on_one_core(signals)
 
 
 def _on_one_core(signals: SignalSet) -> bool:
-    cores = signals.figure("workers_cores")
+    cores, count = signals.figure("workers_cores"), signals.figure("workers_count")
     return (
-        _at_least(signals, "workers_count", 2)
-        and not isinstance(cores, Missing)
+        not isinstance(cores, Missing)
+        and not isinstance(count, Missing)
+        and count >= 2
         and 0.9 <= cores <= 1.1
+        and signals.reaches("workers_core_wait_share", "lacks_core")
     )
 
 
 def _waiting(signals: SignalSet) -> bool:
     """The workers wait for something outside: often, blocked, or on steady storage."""
-    return _at_most(signals, "worker_cpu", WAITING_CPU) and (
-        _at_least(signals, "workers_blocked_share", BLOCKED)
-        or _at_least(signals, "worker_switches", SWITCHES)
-        or _at_least(signals, "disk_read_mib_s", SUSTAINED_MIB_S)
-        or _at_least(signals, "net_rx_mib_s", SUSTAINED_MIB_S)
+    return signals.stays_within("worker_cpu", "waiting_cpu") and (
+        signals.figure("storage_wait_evidence") == 1
+        or signals.reaches("worker_switches", "switches")
+        or signals.reaches("net_rx_mib_s", "sustained_mib_s")
     )
 
 

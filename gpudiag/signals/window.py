@@ -7,6 +7,7 @@ first steps out, and the checkpoint examples of the ICSE 2024 study of low GPU u
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -132,12 +133,15 @@ def _gaps(
         if cycle <= WAVE_S:
             shortest = max(shortest, GAP_CYCLES * cycle)
     gaps = []
+    busy = work & (busiest > low)
+    power = _at_work(timeline, used, "power_w", busy)
+    memory = _at_work(timeline, used, "mem_used_mib", busy)
     for first, last in lulls:
         if clock.weight[first : last + 1].sum() < shortest - 1e-9:
             continue
-        if not _power_falls(timeline, used, work & (busiest > low), first, last):
+        if not _power_falls(power, first, last):
             continue
-        if _nothing_loaded(timeline, used, work & (busiest > low), first, last):
+        if _nothing_loaded(memory, first, last):
             released[first : last + 1] = True
         else:
             gaps.append((first, last))
@@ -156,41 +160,54 @@ def _runs(where: Mask, clock: Clock) -> list[tuple[int, int]]:
     return runs
 
 
-def _power_falls(timeline: Timeline, used: UsedGpus, busy: Mask, first: int, last: int) -> bool:
+class _Usual(NamedTuple):
+    """A column of one working GPU, and what it was while the GPU worked."""
+
+    values: Array
+    mean: float
+    median: float
+    lowest: float  # of all readings
+
+
+def _at_work(timeline: Timeline, used: UsedGpus, name: str, busy: Mask) -> list[_Usual]:
+    """The column `name` of every working GPU of which readings were taken while it was `busy`."""
+    found = []
+    for gpu in used.working:
+        column = timeline.column(f"gpu{gpu}_{name}")
+        if column is None:
+            continue
+        values = column.to_numpy(dtype=np.float64)
+        usual = values[busy & np.isfinite(values)]
+        if len(usual):
+            mean, median = float(np.mean(usual)), float(np.median(usual))
+            found.append(_Usual(values, mean, median, float(np.nanmin(values))))
+    return found
+
+
+def _power_falls(power: list[_Usual], first: int, last: int) -> bool:
     """Whether power agrees that the GPUs stood still; true where it was not recorded.
 
     Steps that last almost a whole number of intervals put readings on the same part of each step
     for a long time, so that utilisation shows 0 without a pause; power, a mean over 1 s on most
     GPUs since Ampere, stays up.
     """
-    for gpu in used.working:
-        column = timeline.column(f"gpu{gpu}_power_w")
-        if column is None:
-            continue
-        power = column.to_numpy(dtype=np.float64)
-        usual, within = power[busy], power[first : last + 1]
-        usual, within = usual[np.isfinite(usual)], within[np.isfinite(within)]
-        if len(usual) and len(within) and np.median(within) > POWER_FALL * np.mean(usual):
+    for usual in power:
+        within = usual.values[first : last + 1]
+        within = within[np.isfinite(within)]
+        if len(within) and np.median(within) > POWER_FALL * usual.mean:
             return False
     return True
 
 
-def _nothing_loaded(timeline: Timeline, used: UsedGpus, busy: Mask, first: int, last: int) -> bool:
+def _nothing_loaded(memory: list[_Usual], first: int, last: int) -> bool:
     """Whether the memory of every working GPU fell back to nearly its lowest within the gap."""
     seen = False
-    for gpu in used.working:
-        column = timeline.column(f"gpu{gpu}_mem_used_mib")
-        if column is None:
-            continue
-        memory = column.to_numpy(dtype=np.float64)
-        at_work, within = memory[busy], memory[first : last + 1]
-        at_work, within = at_work[np.isfinite(at_work)], within[np.isfinite(within)]
-        if not len(at_work) or not len(within):
-            continue
-        lowest, typical = float(np.nanmin(memory)), float(np.median(at_work))
-        if typical - lowest < INFORMATIVE_MIB:
+    for usual in memory:
+        within = usual.values[first : last + 1]
+        within = within[np.isfinite(within)]
+        if not len(within) or usual.median - usual.lowest < INFORMATIVE_MIB:
             continue
         seen = True
-        if float(within.min()) > lowest + RELEASED_SHARE * (typical - lowest):
+        if float(within.min()) > usual.lowest + RELEASED_SHARE * (usual.median - usual.lowest):
             return False
     return seen

@@ -1,55 +1,113 @@
-"""③ How many loader workers a rank needs, from what was measured, and never a constant."""
+"""③ How many loader workers a rank needs, and how many the cores allow: never a constant.
+
+One model serves both. For each second of a busy GPU the training process and the loading use so
+many core-seconds, wherever the loading is done; the cores that the run has (those it uses and the
+idle ones) then bound the share of the time for which the GPU can be kept busy.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudiag.signals.base import Missing, signal
-from gpudiag.signals.starvation import MIN_STALL
+from gpudiag.signals.compute import Absent
 
 if TYPE_CHECKING:
     from gpudiag.signals.compute import SignalSet
 
 WORKER_LOAD = 0.9  # a queue needs slack: recommend workers that are busy 90 % of the time
+WORTHWHILE = 1.1  # less gain than this is within what two recordings of one run differ
+
+
+@dataclass(frozen=True)
+class _Need:
+    """`busy` is the GPU's share of busy time now, `reachable` what the cores allow.
+
+    `each_busy_s` is how many workers, always at work, a permanently busy GPU would need.
+    """
+
+    busy: float
+    reachable: float
+    each_busy_s: float
+
+
+def _need(signals: SignalSet) -> _Need:
+    return signals.once("worker_need", None, lambda: _reckon(signals))
+
+
+def _reckon(signals: SignalSet) -> _Need:
+    stall = signals.need("stall_share")
+    if stall < signals.limits["min_stall"]:
+        raise Absent(Missing("the GPUs stall for less than 10 % of the time"))
+    busy = 1 - stall
+    if busy <= 0.01:
+        raise Absent(Missing("the GPUs are hardly ever busy, so what a busy GPU needs is unknown"))
+    count = signals.need("workers_count")
+    main = signals.need("main_cpu") / 100
+    if count >= 1:
+        each = count / busy
+        used = main + signals.need("workers_cores")
+    else:
+        each = max(signals.need("main_busy_while_gpu_idle"), 0.0) / busy
+        used = main
+    idle = signals.figure("idle_cores")
+    if isinstance(idle, Missing) or used <= 0:
+        return _Need(busy, 1.0, each)
+    reachable = min(busy * (idle + used) / used, 1.0)
+    return _Need(busy, max(reachable, busy), each)
 
 
 @signal(
     "needed_workers", "figure", "", "run",
     "Loader workers, per rank, that would keep the GPUs busy, from what was measured. With n "
-    "workers: n / (1 - stall_share) / 0.9, since each delivers its share of the batches in the "
-    "busy time. With none: X / (1 - stall_share) / 0.9, the CPU that the training process spends "
-    "on a GPU-second of data. 0.9 leaves the queue some slack. Assumes that each further worker "
+    "workers: n / b / 0.9, where b = 1 - stall_share, since each delivers its share of the batches "
+    "in the busy time. With none: X / b / 0.9, the time that the training process spends on a busy "
+    "GPU-second of data. 0.9 leaves the queue some slack. Assumes that each further worker "
     "delivers as much, i.e. that a core is free for it and storage keeps up.",
 )  # fmt: skip
 def needed_workers(signals: SignalSet, gpu: int | None) -> float | Missing:
-    stall = signals.need("stall_share")
-    count, processes = signals.need("workers_count"), signals.need("ranks")
-    if stall < MIN_STALL:
-        return Missing("the GPUs stall for less than 10 % of the time")
-    busy = 1 - stall
-    if busy <= 0.01:
-        return Missing("the GPUs are hardly ever busy, so what a busy GPU needs is unknown")
-    supply = count if count >= 1 else max(signals.need("main_busy_while_gpu_idle"), 0.0)
-    return float(math.ceil(supply / busy / WORKER_LOAD / processes - 1e-9))
+    need = _need(signals)
+    return float(math.ceil(need.each_busy_s / WORKER_LOAD / signals.need("ranks") - 1e-9))
+
+
+@signal(
+    "cores_allow_busy_share", "figure", "share", "run",
+    "How busy the cores allow the GPUs to be: b * (idle cores + used cores) / used cores, at most "
+    "1, where the used cores are those of the training process and its workers: a busy GPU-second "
+    "costs as much CPU as now, wherever the loading is done.",
+)  # fmt: skip
+def cores_allow_busy_share(signals: SignalSet, gpu: int | None) -> float | Missing:
+    signals.need("idle_cores")
+    return _need(signals).reachable
+
+
+@signal(
+    "workers_speed_up_bound", "figure", "", "run",
+    "cores_allow_busy_share / b: how much faster more workers could make the run at most, with "
+    "the cores that it has.",
+)  # fmt: skip
+def workers_speed_up_bound(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return signals.need("cores_allow_busy_share") / _need(signals).busy
 
 
 @signal(
     "recommended_workers", "figure", "", "run",
-    "needed_workers, but no more than there are cores for: the present workers plus the idle "
-    "cores (with no workers also X, the core that the training process gives back), divided by "
-    "what a worker uses, per rank, rounded. Missing if there is no core for another.",
+    "needed_workers, but where the cores do not allow a GPU that is always busy, no more than they "
+    "can keep at work: (n / b, or X / b without workers) * cores_allow_busy_share, per rank, "
+    "rounded up, since a part of a worker takes a whole process. Without workers the core on which "
+    "the training process loads now counts as free for loading. Missing if the cores allow no gain "
+    "of 10 %.",
 )  # fmt: skip
 def recommended_workers(signals: SignalSet, gpu: int | None) -> float | Missing:
-    needed, processes = signals.need("needed_workers"), signals.need("ranks")
-    count, free = signals.need("workers_count"), signals.need("idle_cores")
-    each = 1.0
-    if count >= 1:
-        each = max(signals.need("workers_cores") / count, 0.05)
-    else:
-        free += max(signals.need("main_busy_while_gpu_idle"), 0.0)
-    most = math.floor((count + free / each) / processes + 0.5)
-    best = min(needed, most)
-    if best <= count / processes:
+    need, ranks = _need(signals), signals.need("ranks")
+    if signals.need("workers_speed_up_bound") < WORTHWHILE:
         return Missing("no core is free for another worker")
-    return float(best)
+    best = signals.need("needed_workers")
+    if need.reachable < 1:
+        most = math.ceil(need.each_busy_s * need.reachable / ranks - 1e-9)
+        best = min(best, float(max(most, 1)))
+    if best <= signals.need("workers_count") / ranks:
+        return Missing("no core is free for another worker")
+    return best

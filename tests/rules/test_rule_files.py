@@ -9,7 +9,7 @@ import pytest
 from judging import RULES
 
 from gpudiag.diagnose.rule_tests import run_rule_tests
-from gpudiag.signals import starvation
+from gpudiag.signals.limits import LIMITS
 
 REMEDIES = [
     pytest.param(rule, cause, remedy, id=f"{rule.code}-{cause.name}-{remedy.framework}")
@@ -25,30 +25,12 @@ def test_its_own_tests_pass(rule):
     assert failures == []
 
 
-@pytest.mark.parametrize(
-    ("threshold", "constant"),
-    [
-        ("min_stall", starvation.MIN_STALL),
-        ("busy_ratio", starvation.BUSY_RATIO),
-        ("asleep_ratio", starvation.ASLEEP_RATIO),
-        ("loading_mib_s", starvation.LOADING_MIB_S),
-        ("full_cpu", starvation.FULL_CPU),
-        ("each_full_cpu", starvation.EACH_FULL_CPU),
-        ("pool_cpu", starvation.POOL_CPU),
-        ("cores_full", starvation.CORES_FULL),
-        ("wants_cpu", starvation.WANTS_CPU),
-        ("waiting_cpu", starvation.WAITING_CPU),
-        ("switches", starvation.SWITCHES),
-        ("blocked", starvation.BLOCKED),
-        ("sustained_mib_s", starvation.SUSTAINED_MIB_S),
-        ("throttled", starvation.THROTTLED),
-        ("stopped", starvation.STOPPED_CORES),
-    ],
-)
-def test_a_cause_and_the_evidence_use_one_threshold(threshold, constant):
-    """GIVEN the gate in the signals and the causes in the rule THEN they cannot drift apart."""
-    rule = next(rule for rule in RULES if rule.name == "data-loader-starvation")
-    assert {t.name: t.value for t in rule.thresholds}[threshold] == constant
+@pytest.mark.parametrize("name", sorted(LIMITS))
+def test_a_limit_of_the_signals_is_shown_by_a_rule(name):
+    """GIVEN a limit that decides in a signal THEN a rule has it as a threshold, of that value."""
+    shown = [t.value for rule in RULES for t in rule.thresholds if t.name == name]
+    assert shown
+    assert set(shown) == {LIMITS[name]}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -101,5 +83,6 @@ def test_every_threshold_has_a_source_and_is_used(rule):
         + [level.when for level in (*rule.severity, *rule.confidence)]
     )
     for threshold in rule.thresholds:
-        assert re.search(rf"\b{threshold.name}\b", text), threshold.name
+        used = re.search(rf"\b{threshold.name}\b", text) or threshold.name in LIMITS
+        assert used, threshold.name
         assert len(threshold.source) > 10
