@@ -15,6 +15,7 @@ examples:
   gpudiag record -- python train.py --epochs 3
   gpudiag record -o big.csv --interval 5s -- torchrun --nproc_per_node 8 train.py
   gpudiag record --quiet -- sh -c 'python prepare.py && python train.py'
+  srun gpudiag record -o run-%h.csv -- torchrun … train.py       a file a node
   gpudiag record --pid 12345                 a run that is going on, until it ends
   gpudiag record --duration 60s              this machine without a run, to compare with
 
@@ -28,7 +29,10 @@ _GPU = re.compile(r"\d{1,4}|GPU-[0-9A-Fa-f-]{4,64}", re.ASCII)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `record`; everything from the program on belongs to the command."""
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="the recording to write (default: run.csv)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="the recording to write (default: run.csv); %%h, %%r, %%j: host, node, job",
     )
     parser.add_argument(
         "--interval",

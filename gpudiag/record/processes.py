@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpudiag.record import frameworks, roles
+from gpudiag.record.figures import median
 from gpudiag.record.launch import Launcher
+from gpudiag.record.rank_columns import RankColumns
 from gpudiag.record.reading import process_reader
 from gpudiag.record.roles import Facts, Roles
 from gpudiag.record.shared import SharedMemory
@@ -53,6 +54,7 @@ class Processes:
         self._switches: dict[_Key, int] = {}
         self._threads = Threads(self._reader)
         self._shared = SharedMemory(self._reader, now)
+        self._rank_columns = RankColumns(self._reader, self._threads, tell)
         self._last = now
 
     def sample(self, now: float) -> Columns:
@@ -77,6 +79,7 @@ class Processes:
             "tree_disk_read_mib_s": _mib_s(member.rates.disk_read for member in alive.values()),
             "tree_disk_write_mib_s": _mib_s(member.rates.disk_written for member in alive.values()),
             "tree_write_mib_s": _mib_s(member.rates.written for member in alive.values()),
+            **self._rank_columns.sample(alive, now),
         }
 
     def _assign_roles(self, alive: Mapping[int, Member], now: float) -> None:
@@ -85,7 +88,7 @@ class Processes:
         if state == (*self._roles_state, False) and now < self._roles_until:
             return
         facts = {pid: self._facts(member) for pid, member in alive.items()}
-        self._roles = roles.assign(facts, self._roles)
+        self._roles = self._rank_columns.assign(alive, facts, roles.assign(facts, self._roles))
         self._roles_state = state[:2]
         self._roles_of = set(alive)
         self._roles_until = now + _ROLES_S
@@ -133,7 +136,7 @@ class Processes:
             columns |= {
                 "workers_cpu_pct": sum(cpu),
                 "workers_cpu_min_pct": min(cpu),
-                "workers_cpu_median_pct": statistics.median(cpu),
+                "workers_cpu_median_pct": median(cpu),
                 "workers_cpu_max_pct": max(cpu),
             }
         return columns

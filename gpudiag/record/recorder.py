@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,6 +93,8 @@ def wanted_path(output: str | None) -> Path:
 
     Only a mistake on the command line is refused here: what the disk does later is not.
     """
+    if output is not None:
+        output = filled_in(output, os.environ)
     path = Path(os.path.realpath(output or _DEFAULT_NAME))
     try:
         mode = path.stat().st_mode
@@ -111,6 +114,26 @@ def wanted_path(output: str | None) -> Path:
             "name another file, so that nothing of yours is overwritten",
         )
     return path
+
+
+def filled_in(name: str, environ: Mapping[str, str]) -> str:
+    """`name` with %h (host), %r (number of the node), %j (job), %% (a per cent sign) filled in."""
+
+    def first(*names: str) -> str:
+        found = next((environ[name] for name in names if environ.get(name)), "0")
+        return "".join(c if c.isalnum() or c in "-_." else "_" for c in found)
+
+    def value(match: re.Match[str]) -> str:
+        match match[0]:
+            case "%h":
+                return os.uname().nodename if hasattr(os, "uname") else first("COMPUTERNAME")
+            case "%r":
+                return first("SLURM_NODEID", "NODE_RANK", "GROUP_RANK")
+            case "%j":
+                return first("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
+        return "%"
+
+    return re.sub("%[hrj%]", value, name)
 
 
 def _say(lines: Sequence[str]) -> None:

@@ -34,7 +34,10 @@ _WORKER_AGE_S = 1.0  # a process that only forks on its way to exec is gone or r
 
 
 class Facts(NamedTuple):
-    """What the roles are told from. `framework` is whether it has loaded one."""
+    """What the roles are told from.
+
+    `framework` is whether it has loaded one, `gpu` whether it is known to hold a GPU context.
+    """
 
     pid: int
     parent: int
@@ -44,6 +47,7 @@ class Facts(NamedTuple):
     cpu_s: float
     framework: bool
     rank: int | None
+    gpu: bool = False
 
 
 class Roles(NamedTuple):
@@ -120,11 +124,24 @@ def is_launcher(facts: Facts) -> bool:
     return False
 
 
+def is_neither(facts: Facts) -> bool:
+    """Whether it is a known companion of a training, and no part of it."""
+    line = " ".join(facts.command)
+    return any(word in line for word in _NEITHER) or _FORKSERVER in line
+
+
+def is_named_main(facts: Facts) -> bool:
+    """Whether it bears PyTorch's name of a training process; what it forks does so at first."""
+    return facts.name == _MAIN_NAME
+
+
 def _worker_like(facts: Facts, processes: Mapping[int, Facts], before: Roles, named: bool) -> bool:
     """`named` is whether any process bears PyTorch's name of a worker."""
     if facts.name == _WORKER_NAME:
         return True
     parent = processes.get(facts.parent)
+    if facts.gpu and parent is not None and not parent.gpu:
+        return False  # a rank that was spawned: a loader's worker would not be alone on a GPU
     line = " ".join(facts.command)
     if (
         parent is None
@@ -160,24 +177,26 @@ class _Evidence(NamedTuple):
 
     candidate: bool
     holds_workers: bool
+    gpu: bool
     named: bool
     framework: bool
     python: bool
 
     @property
     def strong(self) -> bool:
-        return self.holds_workers or self.named or self.framework
+        return self.holds_workers or self.gpu or self.named or self.framework
 
 
-_NOTHING = _Evidence(False, False, False, False, False)
+_NOTHING = _Evidence(False, False, False, False, False, False)
 
 
 def _evidence(facts: Facts, rank: bool, likely_worker: bool) -> _Evidence:
-    line = " ".join(facts.command)
-    other = any(word in line for word in _NEITHER) or _FORKSERVER in line
     return _Evidence(
-        candidate=not other and (rank or not likely_worker) and facts.name != _WORKER_NAME,
+        candidate=not is_neither(facts)
+        and (rank or not likely_worker)
+        and facts.name != _WORKER_NAME,
         holds_workers=rank,
+        gpu=facts.gpu,
         named=facts.name == _MAIN_NAME,
         framework=facts.framework,
         python=is_python(facts),

@@ -21,9 +21,16 @@ class Threads:
     def __init__(self, reader: ProcessReader) -> None:
         self._reader = reader
         self._before: dict[tuple[int, float], tuple[float, dict[int, ThreadTimes]]] = {}
+        self._rates: dict[tuple[int, float], ThreadRates] = {}
 
     def look(self, member: Member, now: float) -> ThreadRates:
-        """What the threads of `member` did since the last look at it."""
+        """What the threads of `member` did since the last tick at which they were looked at."""
+        if self._before.get(member.key, (None,))[0] == now:
+            return self._rates[member.key]  # the training process is a rank too
+        rates = self._rates[member.key] = self._read(member, now)
+        return rates
+
+    def _read(self, member: Member, now: float) -> ThreadRates:
         alone = member.reading.threads == 1
         times = self._reader.thread_times(member.pid, member.reading.threads)
         then, before = self._before.get(member.key, (now, {}))
@@ -46,4 +53,4 @@ class Threads:
     def keep(self, keys: set[tuple[int, float]]) -> None:
         """Forget all other processes."""
         for gone in self._before.keys() - keys:
-            del self._before[gone]
+            del self._before[gone], self._rates[gone]

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 FORMAT = 1
 MAGIC = f"# gpudiag run, format {FORMAT}"
@@ -18,8 +17,7 @@ MAGIC = f"# gpudiag run, format {FORMAT}"
 Scope = Literal["tick", "gpu", "host", "cgroup", "tree", "rank"]
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):  # a dataclass would cost every recording 10 ms of CPU at its start
     """One column of run.csv.
 
     `name` is without the device: `util_pct` of scope `gpu` stands in the file as `gpu0_util_pct`,
@@ -140,9 +138,25 @@ tree_disk_write_mib_s | MiB/s | 2 | written to storage by the whole run
 tree_write_mib_s      | MiB/s | 2 | written by the whole run through system calls
 """,
     ),
+    *_columns(
+        "rank",
+        "psutil",
+        """
+cpu_pct        | %     | 0 | CPU of this training process, all threads, 100 = one core
+thread_cpu_pct | %     | 0 | CPU of its busiest thread
+cpu_wait_pct   | %     | 0 | time its threads were ready to run and had no core, added up
+rss_mib        | MiB   | 0 | its resident memory
+read_mib_s     | MiB/s | 2 | read by it through system calls, page cache hits included
+workers        |       | 0 | its own data-loader worker processes
+workers_cpu_pct| %     | 0 | their CPU added up, 100 = one core
+""",
+    ),
 )
 
-BY_NAME: dict[str, Column] = {column.name: column for column in COLUMNS}
+# a rank's columns are named as those of the whole run, so they are kept apart
+BY_NAME: dict[str, Column] = {
+    f"rank_{column.name}" if column.scope == "rank" else column.name: column for column in COLUMNS
+}
 _DEVICE = re.compile(r"(gpu|rank)(\d{1,4})_(\w+)", re.ASCII)
 
 
@@ -150,7 +164,7 @@ def parse_name(name: str) -> tuple[Column, int | None] | None:
     """The column that a name in a file stands for, and its device number; None if unknown."""
     match = _DEVICE.fullmatch(name)
     if match:
-        column = BY_NAME.get(match[3])
+        column = BY_NAME.get(f"rank_{match[3]}" if match[1] == "rank" else match[3])
         return (column, int(match[2])) if column and column.scope == match[1] else None
     column = BY_NAME.get(name)
     return (column, None) if column and column.scope not in ("gpu", "rank") else None
