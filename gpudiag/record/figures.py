@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import statistics
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,11 +48,9 @@ class Figures(NamedTuple):
             "recorder_max_rss_mib": None
             if self.max_rss_mib is None
             else round(self.max_rss_mib, 1),
-            "skew_median_s": _rounded(statistics.median(skews) if skews else None),
+            "skew_median_s": _rounded(median(skews)),
             "skew_p99_s": _rounded(skews[int(0.99 * (len(skews) - 1) + 0.5)] if skews else None),
-            "interval_median_s": _rounded(
-                statistics.median(self.intervals_s) if self.intervals_s else None
-            ),
+            "interval_median_s": _rounded(median(self.intervals_s)),
         }
 
 
@@ -72,6 +69,14 @@ def max_rss_mib() -> float | None:
         return None
     scale = 1 << 20 if sys.platform == "darwin" else 1 << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
+
+
+def median(values: Iterable[float]) -> float | None:
+    """The middle value; None of nothing. (The standard library's takes 7 ms of CPU to load.)"""
+    found = sorted(values)
+    if not found:
+        return None
+    return (found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2
 
 
 def _rounded(value: float | None) -> float | None:
