@@ -33,9 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser, *, host: bool = True) -> None
 
 def read_timeline(args: argparse.Namespace) -> Timeline:
     """The Timeline that `args` ask for. Raises GpudiagError."""
+    from gpudiag.timeline.read import read
+
+    if not args.timezone and not args.host:  # a recording needs neither, and they take time to load
+        return read(args.file, interval_s=args.interval)
     from gpudiag.timeline.host.merge import merge
     from gpudiag.timeline.host.read import read_host
-    from gpudiag.timeline.read import read
     from gpudiag.timeline.zone import parse_zone, zoned, zoned_host
 
     zone = parse_zone(args.timezone) if args.timezone else None

@@ -124,12 +124,11 @@ def _ours(target: Path) -> bool:
 
 def _diagnosed(args: argparse.Namespace) -> tuple[Diagnosis, Timeline]:
     """Read and diagnose, with a line of progress where it takes long enough to wonder."""
+    if not sys.stderr.isatty() or reading.size(args.file) < _SLOW_BYTES:
+        return _work(args, lambda step: None)
     from rich.console import Console
 
-    console = Console(stderr=True)
-    if not console.is_terminal or reading.size(args.file) < _SLOW_BYTES:
-        return _work(args, lambda step: None)
-    with console.status("") as status:
+    with Console(stderr=True).status("") as status:
         return _work(args, status.update)
 
 
@@ -163,17 +162,18 @@ def _to_stdout(diagnosis: Diagnosis, timeline: Timeline, form: Format) -> None:
 
 
 def _say_verdict(diagnosis: Diagnosis, target: Path) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
     from gpudiag.report.clean import clean
     from gpudiag.report.words import SYMBOLS, verdict
 
+    mark = f"{SYMBOLS[diagnosis.state]} {diagnosis.state.capitalize()}:"
+    sentence = verdict(clean(diagnosis.sentence))
+    if not sys.stdout.isatty():
+        print(f"{mark} {sentence}\n{clean(target)}")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
     style = {"problem": "bold red", "healthy": "bold green", "cannot tell": "bold yellow"}
     console = Console()
-    mark = f"{SYMBOLS[diagnosis.state]} {diagnosis.state.capitalize()}:"
-    console.print(
-        Text.assemble((mark, style[diagnosis.state]), " ", verdict(clean(diagnosis.sentence))),
-        soft_wrap=not console.is_terminal,
-    )
+    console.print(Text.assemble((mark, style[diagnosis.state]), " ", sentence))
     console.print(Text(clean(target)), soft_wrap=True)

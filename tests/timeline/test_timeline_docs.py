@@ -66,13 +66,13 @@ def test_the_example_in_the_page_is_readable(tmp_path: Path) -> None:
 def test_every_reader_is_listed_in_the_page_on_logs() -> None:
     """A new reader gets a row in the table at the top of docs/logs.md."""
     page = (ROOT / "docs" / "logs.md").read_text()
-    for reader in read.READERS:
+    for reader in read.readers():
         assert f"| {reader.NAME}" in page
-    assert len({reader.NAME for reader in read.READERS}) == len(read.READERS)
+    assert len({reader.NAME for reader in read.readers()}) == len(read.readers())
 
 
 def test_no_reader_recognises_what_is_none() -> None:
-    for reader in read.READERS:
+    for reader in read.readers():
         for head in ("", "\n", "Dear all, the meeting, as always, is at 3.\n", "1\n2\n", "{}"):
             assert reader.recognise(head) < 0.3, (reader.NAME, head)
     assert other.name_of("Dear all,\n") == ""

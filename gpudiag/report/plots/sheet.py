@@ -1,7 +1,8 @@
-"""⑤ What a figure is drawn on: matplotlib's figure with the panels' own scales, no axes objects.
+"""⑤ What a figure is drawn on: matplotlib's SVG renderer with the panels' own scales.
 
-An `Axes` with its ticks costs 30 ms, and a page for eight GPUs has sixty panels; paths and texts
-placed on the figure itself cost a tenth of that. Every artist's id is its class (see `svg`).
+An `Axes` with its ticks costs 30 ms, and a page for eight GPUs has sixty panels; loading figures
+and axes alone takes as long as drawing them all. So paths go to the renderer itself, and texts,
+which need no layout here, straight into the SVG. The id of every group is its class (see `svg`).
 """
 
 from __future__ import annotations
@@ -10,19 +11,13 @@ import io
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
+from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.path import Path
-from matplotlib.text import Text
-from matplotlib.transforms import Affine2D, IdentityTransform
+from matplotlib.transforms import Affine2D
 
 from gpudiag.report.plots.envelope import Array
-from gpudiag.report.plots.svg import clean_svg
-
-_RC: Any = {"svg.fonttype": "none", "svg.hashsalt": "gpudiag", "path.simplify": False}
+from gpudiag.report.plots.svg import Label, clean_svg
 
 
 class Sheet:
@@ -33,8 +28,10 @@ class Sheet:
     def __init__(self, height: int, start: float, end: float) -> None:
         """A figure of `height` pixels over the time from `start` to `end`."""
         self.height, self.start, self.end = height, start, end
-        self._figure = Figure(figsize=(self.width / 72, height / 72), dpi=72)
-        self._figure.patch.set_visible(False)
+        self._raw = io.StringIO()
+        self._labels: list[Label] = []
+        renderer: Any = RendererSVG  # it carries no types
+        self._renderer = renderer(self.width, height, self._raw)
         self.place(height, height, 0.0, 1.0)
 
     def place(self, base: float, height: float, low: float, high: float) -> None:
@@ -71,20 +68,12 @@ class Sheet:
     ) -> None:
         """A text whose base line is `y` pixels below the top."""
         if text:
-            self._figure.add_artist(
-                Text(
-                    x, self.height - y, text, gid=css, ha=align, va="baseline",
-                    transform=IdentityTransform(), parse_math=False,
-                )
-            )  # fmt: skip
+            self._labels.append(Label(css, x, y, text, align))
 
     def svg(self, ident: str, title: str, description: str) -> str:
         """What was drawn, as an `<svg>` element."""
-        raw = io.StringIO()
-        with mpl.rc_context(_RC):
-            canvas: Any = FigureCanvasSVG(self._figure)  # its methods carry no types
-            canvas.print_svg(raw, metadata={"Date": None, "Creator": None})
-        return clean_svg(raw.getvalue(), ident, title, description)
+        self._renderer.finalize()
+        return clean_svg(self._raw.getvalue(), self._labels, ident, title, description)
 
     def _path(self, css: str, curves: Sequence[Array], *, closed: bool) -> None:
         if not curves:
@@ -98,4 +87,8 @@ class Sheet:
             codes.append(code)
         corners = [np.vstack([points, points[:1]]) if closed else points for points in curves]
         path = Path(np.concatenate(corners), np.concatenate(codes))
-        self._figure.add_artist(PathPatch(path, gid=css, fill=closed, transform=self._scale))
+        path.should_simplify = False
+        fill = (0.0, 0.0, 0.0) if closed else None  # the style sheet decides on the colour
+        self._renderer.open_group("path", gid=css)
+        self._renderer.draw_path(self._renderer.new_gc(), path, self._scale, fill)
+        self._renderer.close_group("path")

@@ -9,15 +9,29 @@ large.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
 _SVG = "{http://www.w3.org/2000/svg}"
+_COMMAND = re.compile("[A-Za-z]")
+_NO_COMMAND = str.maketrans("MLz", "   ")
 _CLASS = re.compile(r"t-[a-z]+(?: [a-z]+-[a-z]+)*")
-_TOKEN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|[A-Za-z]")
 
 
-def clean_svg(raw: str, ident: str, title: str, description: str) -> str:
-    """An `<svg>` element with role, title and description from what matplotlib wrote.
+class Label(NamedTuple):
+    """A text of a figure: its class, where its base line starts, is centred or ends, in pixels."""
+
+    css: str
+    x: float
+    y: float
+    text: str
+    align: Literal["left", "center", "right"]
+
+
+def clean_svg(raw: str, labels: Iterable[Label], ident: str, title: str, description: str) -> str:
+    """An `<svg>` element with role, title and description: what matplotlib wrote, under `labels`.
 
     Raises ValueError on a path that holds anything but straight lines.
     """
@@ -34,11 +48,13 @@ def clean_svg(raw: str, ident: str, title: str, description: str) -> str:
     ET.SubElement(svg, "title", {"id": f"{ident}-title"}).text = title
     ET.SubElement(svg, "desc", {"id": f"{ident}-desc"}).text = description
     _copy(source, svg, "")
+    for label in labels:
+        _write(label, svg)
     return ET.tostring(svg, encoding="unicode", short_empty_elements=True)
 
 
 def _copy(source: ET.Element, target: ET.Element, css: str) -> None:
-    """Append the paths and texts below `source` that belong to a class."""
+    """Append the paths below `source` that belong to a class."""
     for child in source:
         name = child.tag.removeprefix(_SVG)
         if name == "g":
@@ -48,70 +64,53 @@ def _copy(source: ET.Element, target: ET.Element, css: str) -> None:
             drawn = shorten(child.get("d", ""))
             if drawn:
                 ET.SubElement(target, "path", {"class": css, "d": drawn})
-        elif name == "text" and css and child.text:
-            _text(child, target, css)
 
 
-def _text(source: ET.Element, target: ET.Element, css: str) -> None:
-    style = dict(
-        part.split(": ", 1) for part in source.get("style", "").split("; ") if ": " in part
-    )
-    place = re.match(r"translate\(([-\d.]+)[ ,]+([-\d.]+)\)", source.get("transform", ""))
-    x, y = place.groups() if place else (source.get("x", "0"), source.get("y", "0"))
+def _write(label: Label, target: ET.Element) -> None:
     attributes = {
-        "class": css,
-        "x": _short(round(float(x) * 10)),
-        "y": _short(round(float(y) * 10)),
+        "class": label.css,
+        "x": _short(round(label.x * 10)),
+        "y": _short(round(label.y * 10)),
     }
-    anchor = style.get("text-anchor", "start").rstrip(";")
-    if anchor != "start":
-        attributes["text-anchor"] = anchor
-    ET.SubElement(target, "text", attributes).text = source.text
+    if label.align != "left":
+        attributes["text-anchor"] = "middle" if label.align == "center" else "end"
+    ET.SubElement(target, "text", attributes).text = label.text
 
 
 def shorten(path: str) -> str:
     """The path in tenths of a pixel and steps: `M.5 2l1-.3h4v-2z`; level stretches are joined."""
+    commands = _COMMAND.findall(path)
+    if odd := set(commands) - {"M", "L", "z"}:
+        raise ValueError(f"a path with {odd.pop()!r}")
+    places = iter(map(round, (float(text) * 10 for text in path.translate(_NO_COMMAND).split())))
     out: list[str] = []
-    x = y = 0
-    command = ""
-    numbers: list[int] = []
-    level = (0, 0)  # a step along one axis that may still grow
-    for token in _TOKEN.findall(path):
-        if token.isalpha():
-            command = token
-            if token in "zZ":
-                out += [_step(level), "z"]
-                level = (0, 0)
+    x = y = along = across = 0  # the last point, and a step along one axis that may still grow
+    for command in commands:
+        if command == "z":
+            out += (_step(along, across), "z")
+            along = across = 0
             continue
-        numbers.append(round(float(token) * 10))
-        if len(numbers) < 2:
-            continue
-        (new_x, new_y), numbers = numbers, []
+        old_x, old_y, x, y = x, y, next(places), next(places)
+        dx, dy = x - old_x, y - old_y
         if command == "M":
-            out += [_step(level), f"M{_pair(new_x, new_y)}"]
-            level = (0, 0)
-        elif command == "L":
-            dx, dy = new_x - x, new_y - y
-            same = (dx == 0 == level[0] and dy * level[1] >= 0) or (
-                dy == 0 == level[1] and dx * level[0] >= 0
-            )
-            if same:
-                level = (level[0] + dx, level[1] + dy)
-            else:
-                out.append(_step(level))
-                level = (dx, dy)
-            if level == (0, 0) and out[-1].startswith("M"):
+            out += (_step(along, across), "M" + _pair(x, y))
+            along = across = 0
+        elif (dx == 0 == along and dy * across >= 0) or (dy == 0 == across and dx * along >= 0):
+            along += dx
+            across += dy
+            if along == across == 0 and out[-1].startswith("M"):
                 out.append("h0")  # a reading on its own: a dot
         else:
-            raise ValueError(f"a path with {command!r}")
-        x, y = new_x, new_y
-    return "".join([*out, _step(level)])
+            out.append(_step(along, across))
+            along, across = dx, dy
+    return "".join([*out, _step(along, across)])
 
 
-def _step(step: tuple[int, int]) -> str:
-    if step[1] == 0:
-        return f"h{_short(step[0])}" if step[0] else ""
-    return f"l{_pair(*step)}" if step[0] else f"v{_short(step[1])}"
+@lru_cache(maxsize=1 << 14)  # most steps are two pixels wide: they recur
+def _step(x: int, y: int) -> str:
+    if y == 0:
+        return f"h{_short(x)}" if x else ""
+    return f"l{_pair(x, y)}" if x else f"v{_short(y)}"
 
 
 def _pair(x: int, y: int) -> str:
@@ -119,6 +118,7 @@ def _pair(x: int, y: int) -> str:
     return first + second if second.startswith("-") else f"{first} {second}"
 
 
+@lru_cache(maxsize=1 << 14)
 def _short(tenths: int) -> str:
     sign, (whole, rest) = "-" if tenths < 0 else "", divmod(abs(tenths), 10)
     if not rest:
