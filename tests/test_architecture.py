@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "gpudiag"
 
-# the layers, and what each may import of the others (besides errors, units, resources, __init__)
+# the layers, and what each may import of the others (besides errors, units, resources, masking)
 MAY_IMPORT = {
     "cli": {"commands"},
     "commands": {"record", "report", "diagnose", "signals", "timeline", "demo"},
@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "timeline": set(),
     "demo": set(),
 }
-SHARED = {"errors", "units", "resources"}
+SHARED = {"errors", "units", "resources", "masking"}
 # record meets the reading side in the file format alone
 RECORD_MAY_USE = {"gpudiag.timeline.columns", "gpudiag.timeline.writer"}
 HEAVY = ("pandas", "numpy", "matplotlib", "jinja2", "rich")

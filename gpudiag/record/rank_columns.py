@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpudiag.record.environment import masked
+from gpudiag.masking import masked
 from gpudiag.record.ranks import Slot, Slots, owners, training_processes
 from gpudiag.record.reading import ProcessReader
 from gpudiag.record.roles import Facts, Roles

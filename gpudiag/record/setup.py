@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpudiag import __version__
+from gpudiag.masking import masked_command
 from gpudiag.record import environment, host
 from gpudiag.record.cgroup import Cgroup
 from gpudiag.record.launch import Launcher
@@ -61,7 +62,7 @@ def start_facts(
         "time": begun.isoformat(timespec="milliseconds"),
         "gpudiag": __version__,
         "mode": told.mode,
-        "command": environment.masked_command(told.command),
+        "command": masked_command(told.command),
         **({} if told.cwd is None else {"cwd": told.cwd}),
         **({} if options.pid is None else {"pid": options.pid}),
         "interval_s": options.interval_s,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudiag.record.environment import masked, masked_command, rank, settings
+from gpudiag.masking import masked, masked_command
+from gpudiag.record.environment import rank, settings
 
 SECRET = "s3cr3tV4lue"
 
