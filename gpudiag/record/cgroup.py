@@ -106,8 +106,7 @@ class Cgroup:
             return {}
         folder, second = self._memory, self._version == 2
         used = _figure(folder / ("memory.current" if second else "memory.usage_in_bytes"))
-        stat = _table(folder / "memory.stat")
-        cache = stat.get("inactive_file" if second else "total_inactive_file")
+        cache = _entry(folder / "memory.stat", "inactive_file" if second else "total_inactive_file")
         events = _table(folder / ("memory.events" if second else "memory.oom_control"))
         return {
             "cgroup_mem_used_mib": _scaled(used, 1 / MIB),
@@ -200,6 +199,14 @@ def _figure(path: Path) -> float | None:
 def _table(path: Path) -> dict[str, float]:
     pairs = (line.split() for line in _text(path).splitlines())
     return {pair[0]: float(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def _entry(path: Path, name: str) -> float | None:
+    """One figure of a long table, which need not be taken apart for it."""
+    text = "\n" + _text(path)
+    at = text.find(f"\n{name} ")
+    words = text[at : at + 100].split(None, 2) if at >= 0 else []
+    return float(words[1]) if len(words) > 1 and words[1].isdigit() else None
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

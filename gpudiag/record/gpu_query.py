@@ -35,6 +35,7 @@ _UNKNOWN_FIELD = re.compile(r'Field "([\w.]+)" is not a valid field to query', r
 _FIGURE = re.compile(r"(-?\d+(?:\.\d+)?)(?: ?(?:%|[A-Za-z]{1,4}))?", re.ASCII)
 _LOST = re.compile(r"GPU is lost|GPU requires reset", re.IGNORECASE)
 _HIGHEST_INDEX = 9999
+_LONGEST_WHOLE = 300  # more digits are no finite figure
 
 
 class GpuRow(NamedTuple):
@@ -79,8 +80,6 @@ def parse_row(line: str, fields: Sequence[str], arrived: float) -> GpuRow | None
     missing: dict[str, str] = {}
     index, lost = -1, ""
     for name, text in zip(fields, cells, strict=True):
-        if _LOST.search(text):
-            lost = text.strip("[]")
         if name == INDEX:
             if not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST_INDEX):
                 return None
@@ -90,6 +89,8 @@ def parse_row(line: str, fields: Sequence[str], arrived: float) -> GpuRow | None
         figure = _figure(column, text)
         if figure is None:
             missing[column] = text or "(empty)"
+            if _LOST.search(text):
+                lost = text.strip("[]")
         else:
             figures[column] = figure
     return GpuRow(index, arrived, figures, missing, lost)
@@ -103,6 +104,8 @@ def _figure(column: str, text: str) -> float | None:
             return None
     if column == "pstate":
         text = text.removeprefix("P")
+    if text.isascii() and text.isdigit() and len(text) < _LONGEST_WHOLE:  # most of them
+        return float(text)
     match = _FIGURE.fullmatch(text)
     if match is None:
         return None
