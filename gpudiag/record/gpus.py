@@ -59,10 +59,10 @@ class Gpus:
         self.version = 0  # grows with every change of `facts`
         self._spawn = spawn
         self._tell = tell
-        self._only = only
+        self.only = only
         found = find_tool()
-        self._path = None if found is None else os.path.abspath(found)  # noqa: PTH100 (keeps links)
-        self._numbers: dict[str, int] = {}  # UUID → number in the file
+        self.path = None if found is None else os.path.abspath(found)  # noqa: PTH100 (keeps links)
+        self.numbers: dict[str, int] = {}  # UUID → number in the file
         self._number_of: dict[int, int] | None = None  # index of nvidia-smi → number in the file
         self._told: set[tuple[str, str]] = set()
         self._lost: set[int] = set()
@@ -74,8 +74,8 @@ class Gpus:
         self._answer = b""
         self._asked_for = 0  # generation of the stream that the facts were asked for
         self.stream: GpuStream | None = None
-        if self._path is not None:
-            self.stream = GpuStream(self._path, interval_s, self._spawn_stream, tell, only)
+        if self.path is not None:
+            self.stream = GpuStream(self.path, interval_s, self._spawn_stream, tell, only)
             self.stream.start(now)
 
     @property
@@ -175,14 +175,14 @@ class Gpus:
 
     def _ask_facts(self, now: float) -> None:
         assert self.stream is not None
-        assert self._path is not None
+        assert self.path is not None
         if self._asked_for != self.stream.generation:
             self._asked_for = self.stream.generation
             self._number_of = None
         self._ask_number += 1
         self._answer = b""
         self._asked_at = now
-        argv = gpu_query.arguments(self._path, self._ask, None, self._only)
+        argv = gpu_query.arguments(self.path, self._ask, None, self.only)
         try:
             self._asking = self._spawn(argv, "facts", self._ask_number)
         except OSError:
@@ -206,17 +206,17 @@ class Gpus:
     def _learn(self, found: list[dict[str, Any]]) -> None:
         """Tie the indices of nvidia-smi to the numbers in the file."""
         numbers: dict[int, int] = {}
-        taken = set(self._numbers.values())
+        taken = set(self.numbers.values())
         for gpu in found:
             index = gpu["index"]
             uuid = gpu.get("uuid") or f"index {index}"
-            if uuid not in self._numbers:
+            if uuid not in self.numbers:
                 free = index if index not in taken else max(taken) + 1
-                self._numbers[uuid] = free
+                self.numbers[uuid] = free
                 taken.add(free)
                 self.facts.append({**gpu, "index": free})
                 self.version += 1
-            numbers[index] = self._numbers[uuid]
+            numbers[index] = self.numbers[uuid]
         self.facts.sort(key=lambda gpu: int(gpu["index"]))
         self._number_of = numbers
         self.pacemaker.expect(len(numbers))

@@ -56,6 +56,35 @@ class Processes:
         self._shared = SharedMemory(self._reader, now)
         self._rank_columns = RankColumns(self._reader, self._threads, tell)
         self._last = now
+        self._holders: frozenset[int] = frozenset()
+
+    @property
+    def gpu_holders(self) -> frozenset[int]:
+        """The processes of the run that are known to hold a GPU context."""
+        return self._holders
+
+    @gpu_holders.setter
+    def gpu_holders(self, pids: frozenset[int]) -> None:
+        if pids != self._holders:
+            self._holders = pids
+            self._roles_until = float("-inf")
+
+    def owned(self, pids: Iterable[int]) -> set[int]:
+        """Those of `pids` that are of the run, those younger than the last tick included."""
+        return {pid for pid in pids if self._tree.owns(pid)}
+
+    def machine_pids(self) -> set[int]:
+        """All processes that can be seen."""
+        return self._reader.pids()
+
+    def training_pids(self) -> tuple[int, ...]:
+        """The processes that train."""
+        main = () if self._roles.main is None else (self._roles.main,)
+        return self._rank_columns.pids or main
+
+    def variable(self, pid: int, name: str) -> str | None:
+        """A variable that a process was started with."""
+        return self._reader.variable(pid, name)
 
     def sample(self, now: float) -> Columns:
         """What the run did since the last sample."""
@@ -161,6 +190,7 @@ class Processes:
             cpu_s=reading.cpu_s,
             framework=member.key in self._users,
             rank=self._rank(member),
+            gpu=member.pid in self._holders,
         )
 
     def _rank(self, member: Member) -> int | None:

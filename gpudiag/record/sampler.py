@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudiag.record.cgroup import Cgroup
 from gpudiag.record.figures import Figures, max_rss_mib
+from gpudiag.record.gpu_use import GpuUse
 from gpudiag.record.gpus import Gpus, Readings
 from gpudiag.record.host import HostSampler
 from gpudiag.record.launch import Exit, Helper, Launcher
@@ -62,6 +63,13 @@ class Sampler:
         self._intervals = array("d")
         self._sums: dict[str, tuple[float, int]] = {}
         self._gpus = Gpus(self._interval, time.monotonic(), self._spawn, self._tell, options.gpus)
+        self._use = GpuUse(
+            self._gpus,
+            self._processes,
+            lambda argv, number: self._spawn(argv, "apps", number),
+            self._tell,
+            rises=launcher.attached_to is None,
+        )
 
     def stop(self, how: Exit) -> None:
         """The command has ended: finish the recording."""
@@ -75,10 +83,11 @@ class Sampler:
                 self._take(Exit(None, None, "duration"))
                 break
             self._gpus.check(now)
+            self._use.check(now)
             self._tell_changes()
             self._tick_if_due(time.monotonic())
             now = time.monotonic()
-            wait = min(self._gpus.deadline(now), self._until) - now
+            wait = min(self._gpus.deadline(now), self._use.deadline(), self._until) - now
             try:
                 self._take(self._inbox.get(timeout=max(wait, 0.0)))
                 while True:  # all that came in one lump is seen before a row is written
@@ -112,7 +121,11 @@ class Sampler:
             self._ended = message
             self._duration = time.monotonic() - self._started
             return
-        self._gpus.receive(*message)
+        purpose, number, arrived, data = message
+        if purpose == "apps":
+            self._use.receive(number, arrived, data)
+        else:
+            self._gpus.receive(purpose, number, arrived, data)
 
     def _tick_if_due(self, now: float) -> None:
         readings = self._gpus.take(now)
@@ -138,6 +151,7 @@ class Sampler:
         end = time.monotonic()
         if readings is not None:
             row |= readings.cells
+            row |= self._use.row(row)
             row["gpu_batch_s"] = readings.last - readings.first
             if self._last == now:
                 row["skew_s"] = end - readings.last
@@ -182,12 +196,13 @@ class Sampler:
         return self._launcher.helper(argv, received)
 
     def _finish(self) -> None:
-        helpers = self._gpus.stop()
+        helpers = [*self._gpus.stop(), *self._use.stop()]
         deadline = time.monotonic() + _HELPERS_S
         self._gpus.pacemaker.flush()
         assert self._ended is not None
         goes_on = self._ended.why in ("duration", "asked")
         self._tick(self._gpus.take(time.monotonic()), with_processes=goes_on)
+        self._use.judge()
         self._tell_changes()
         self.writer.close(self.figures().end_facts(), _WRITE_S)
         while helpers and time.monotonic() < deadline:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gpudiag.record.reading import Io, ProcessReader, Reading
 
 _FULL_LOOK_S = 30.0
+_DEEPEST = 64  # generations between a process and the run's first
 _NAME_AGES_S = (1.0, 3.0, 10.0)  # exec may change the command line after the process was found
 
 
@@ -109,6 +110,17 @@ class Tree:
             if uptime is not None:
                 member.age_s = max(0.0, uptime - member.reading.started)
             self._refresh_name(member)
+
+    def owns(self, pid: int) -> bool:
+        """Whether process `pid` is of the run, looked up now."""
+        for _ in range(_DEEPEST):
+            if pid in self.members:
+                return True
+            reading = self._reader.reading(pid)
+            if reading is None or reading.parent == self._root:
+                return reading is not None
+            pid = reading.parent
+        return False
 
     def _discover(self, candidates: Iterable[int], now: float) -> set[int]:
         """Add those of `candidates` that descend from the root; their PIDs."""

@@ -71,6 +71,15 @@ pcie_lanes    |     | 0 | current PCIe width
 """,
     ),
     *_columns(
+        "gpu",
+        "nvidia-smi and /proc",
+        """
+own_procs     |     | 0 | processes of the run with a context on this GPU; asked every 20 s, cells between are empty, as they are where PIDs cannot be told
+foreign_procs |     | 0 | processes on this GPU that are not of the run, likewise
+foreign_mem_mib | MiB | 0 | device memory that these hold, likewise
+""",
+    ),
+    *_columns(
         "host",
         "psutil",
         """

@@ -88,6 +88,16 @@ def test_what_is_known_of_the_gpu(recorded: tuple[Recorded, dict[str, object]]) 
     assert run_csv.end["gpu_rows_lost"] <= 0.1 * run_csv.end["samples"]
 
 
+def test_the_gpu_that_is_used(recorded: tuple[Recorded, dict[str, object]]) -> None:
+    """WHEN the driver tells who computes THEN the run's process is counted, and its GPU named."""
+    run_csv, _ = recorded
+    assert set(run_csv.column("gpu0_own_procs")) == {1.0}
+    assert set(run_csv.column("gpu0_foreign_procs")) == {0.0}
+    (used,) = [event for event in run_csv.events if event["kind"] == "gpus-used"]
+    assert used["data"]["gpus"] == [0]
+    assert "hold a context" in used["data"]["reason"]
+
+
 def test_every_reading_is_written_once(recorded: tuple[Recorded, dict[str, object]]) -> None:
     """WHEN rows are counted THEN times ascend and no row repeats the GPU part of a late batch."""
     run_csv, _ = recorded
