@@ -30,8 +30,9 @@ _BLANK = b"\0 \t\r\n"
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\a\x1b\n]*(?:\a|\x1b\\)|[@-Z\\^_])")
 _READ_IT_AS_TEXT = "gpudiag reads its own run.csv and logs of nvidia-smi as text; see docs/logs.md"
 
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd: run zstd -d on it first"),
+    (_ZSTD, "compressed with zstd: run zstd -d on it first (Python 3.14 could unpack it)"),
     (b"PK\x03\x04", "a ZIP archive or an Excel workbook: unpack it, or save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the sheet as CSV"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
@@ -125,12 +126,18 @@ def _read_all(file: BinaryIO, shown: str) -> bytes:
 def _decompressed(raw: bytes, shown: str) -> tuple[bytes, list[str]]:
     file = io.BytesIO(raw)
     stream: gzip.GzipFile | lzma.LZMAFile | bz2.BZ2File
+    damage: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError)
     if raw.startswith(b"\x1f\x8b"):
         stream = gzip.GzipFile(fileobj=file)
     elif raw.startswith(b"\xfd7zXZ\0"):
         stream = lzma.LZMAFile(file)  # noqa: SIM115 - a wrapper of bytes in memory
     elif raw.startswith(b"BZh"):
         stream = bz2.BZ2File(file)
+    elif raw.startswith(_ZSTD) and sys.version_info >= (3, 14):
+        from compression import zstd
+
+        stream = zstd.ZstdFile(file)
+        damage += (zstd.ZstdError,)
     else:
         return raw, []
     parts: list[bytes] = []
@@ -144,7 +151,7 @@ def _decompressed(raw: bytes, shown: str) -> tuple[bytes, list[str]]:
                     f"{shown}: unpacks to more than {size >> 20} MiB from {len(raw):,} bytes",
                     "this is no log of a GPU; unpack it and look",
                 )
-    except (EOFError, OSError, zlib.error, lzma.LZMAError):
+    except damage:
         notes.append("The compressed file is cut short or damaged; what could be unpacked is read.")
     return b"".join(parts), notes
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from gpudiag.errors import UnreadableError, UsageError
+from gpudiag.errors import GpudiagError, UnreadableError, UsageError
 from gpudiag.timeline.columns import parse_name
 from gpudiag.timeline.host.merge import merge
 from gpudiag.timeline.host.model import HostLog
@@ -86,3 +89,51 @@ def test_logs_of_different_days_and_no_logs() -> None:
     assert "--host" in caught.value.hint
     with pytest.raises(UnreadableError, match="not a log of the CPU side"):
         read_host(HOSTS / "gpu.csv")
+
+
+SEEDS = [path.read_bytes() for path in sorted(HOSTS.iterdir())]
+WORDS = [
+    b"\n",
+    b'"',
+    b"{",
+    b"}",
+    b"#",
+    b"all",
+    b"%idle",
+    b"NaN",
+    b"1e999",
+    b"-",
+    b"99:99:99",
+    b"\0",
+]
+
+
+@settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(seed=st.sampled_from(SEEDS), data=st.data())
+def test_damaged_logs_are_samples_or_one_line(
+    tmp_path: Path, seed: bytes, data: st.DataObject
+) -> None:
+    """GIVEN a log with pieces cut, doubled and put in THEN a HostLog or a GpudiagError."""
+    text = bytearray(seed)
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(text)))
+        match data.draw(st.integers(0, 3)):
+            case 0:
+                text[at:at] = data.draw(st.sampled_from(WORDS))
+            case 1:
+                del text[at : at + data.draw(st.integers(1, 40))]
+            case 2:
+                text[at:at] = text[at : at + 100]
+            case _:
+                text[at : at + 1] = bytes([data.draw(st.integers(0, 255))])
+    path = tmp_path / "log"
+    path.write_bytes(bytes(text))
+    with contextlib.suppress(GpudiagError):
+        host = read_host(path)
+        assert host.lines - host.other_lines - len(host.dropped) > 0
+        assert (np.diff(host.time) > 0).all()
+        assert not any(np.isinf(values).any() for values in host.columns.values())

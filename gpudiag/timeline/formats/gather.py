@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +27,42 @@ NO_COLUMN = "no such column"
 Cell = str | tuple[str, str]
 
 
+class _Column:
+    """The figures of one role, as its texts come; a log repeats few different texts."""
+
+    def __init__(self, role: str, reasons: cells.Reasons) -> None:
+        self.values, self.numbers = array("d"), array("h")
+        self._role, self._reasons = role, reasons
+        self._known: dict[str, dict[str, tuple[float, int]]] = {}
+
+    def known(self, unit: str) -> dict[str, tuple[float, int]]:
+        """The texts that were seen, with the figure and the number of the reason of each."""
+        return self._known.setdefault(unit, {})
+
+    def learn(self, text: str, unit: str) -> tuple[float, int]:
+        """The same for a text that was not seen yet."""
+        known = self.known(unit)
+        value, reason = cells.figure(text, self._role, unit)
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        known[text] = pair = (value, self._reasons.number(reason) if value != value else 0)
+        return pair
+
+    def fill(self, count: int, number: int) -> None:
+        """Make it `count` long; the rows it was not in have the reason `number`."""
+        more = count - len(self.values)
+        if more > 0:
+            self.values.extend([math.nan] * more)
+            self.numbers.extend([number] * more)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where in a row which roles stand: what `Gather.add_row` needs."""
+
+    roles: tuple[tuple[int, _Column, str, dict[str, tuple[float, int]]], ...]
+
+
 class Gather:
     """Readings in file order, and the counts of all lines that were none."""
 
@@ -41,11 +78,9 @@ class Gather:
         self._first_text = (0, "")
         self._line, self._time = array("q"), array("d")
         self._marks = (array("q"), array("q"), array("q"))
-        self._figures: dict[str, array[float]] = {}
-        self._numbers: dict[str, array[int]] = {}
+        self._figures: dict[str, _Column] = {}
         self._codes: dict[str, array[int]] = {}
         self._words: dict[str, dict[str, int]] = {}
-        self._known: dict[tuple[str, str], dict[str, tuple[float, int]]] = {}
         self._reasons = cells.Reasons()
         self._absent = self._reasons.number(NO_COLUMN)
 
@@ -68,38 +103,51 @@ class Gather:
         `found`: the text of each role, or (text, unit that the header names). `time`: seconds.
         """
         at = len(self._line)
-        self._line.append(line)
-        self._time.append(time)
-        for column, mark in zip(
-            self._marks, (len(self.stamps) - 1, self.rule, self.head), strict=True
-        ):
-            column.append(mark)
+        self._begin(line, time)
         for role, cell in found.items():
             text, unit = cell if isinstance(cell, tuple) else (cell, "")
             if role in FACT_TEXTS:
                 self._word(role, text, at)
-            else:
-                self._figure(role, text, unit, at)
+                continue
+            column = self._column(role)
+            column.fill(at, self._absent)
+            value, number = column.known(unit).get(text) or column.learn(text, unit)
+            column.values.append(value)
+            column.numbers.append(number)
 
-    def _figure(self, role: str, text: str, unit: str, at: int) -> None:
-        known = self._known.setdefault((role, unit), {})
-        pair = known.get(text)
-        if pair is None:
-            value, reason = cells.figure(text, role, unit)
-            pair = (value, self._reasons.number(reason) if value != value else 0)
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            known[text] = pair
-        values = self._figures.get(role)
-        if values is None:
-            values = self._figures[role] = array("d")
-            self._numbers[role] = array("h")
-        numbers = self._numbers[role]
-        if len(values) < at:
-            numbers.extend([self._absent] * (at - len(values)))
-            values.extend([math.nan] * (at - len(values)))
-        values.append(pair[0])
-        numbers.append(pair[1])
+    def plan(self, roles: Iterable[tuple[int, str, str]]) -> Plan:
+        """A plan for rows of one header: (place, role, unit) for each column of it that is used."""
+        planned = []
+        for place, role, unit in roles:
+            column = self._column(role)
+            planned.append((place, column, unit, column.known(unit)))
+        return Plan(tuple(planned))
+
+    def add_row(self, line: int, row: Sequence[str], plan: Plan, time: float = math.nan) -> None:
+        """Add a reading as `add` does, faster: its figures stand in `row` where `plan` says."""
+        at = len(self._line)
+        self._begin(line, time)
+        for place, column, unit, known in plan.roles:
+            text = row[place]
+            value, number = known.get(text) or column.learn(text, unit)
+            if len(column.values) != at:
+                column.fill(at, self._absent)
+            column.values.append(value)
+            column.numbers.append(number)
+
+    def _begin(self, line: int, time: float) -> None:
+        self._line.append(line)
+        self._time.append(time)
+        stamp, rule, head = self._marks
+        stamp.append(len(self.stamps) - 1)
+        rule.append(self.rule)
+        head.append(self.head)
+
+    def _column(self, role: str) -> _Column:
+        column = self._figures.get(role)
+        if column is None:
+            column = self._figures[role] = _Column(role, self._reasons)
+        return column
 
     def _word(self, role: str, text: str, at: int) -> None:
         words = self._words.setdefault(role, {})
@@ -151,9 +199,10 @@ class Gather:
 
     def unreadable(self, role: str, why: str) -> None:
         """Take the last reading's figure of `role` back, with the reason `why`."""
-        if role in self._figures and len(self._figures[role]) == len(self._line):
-            self._figures[role][-1] = math.nan
-            self._numbers[role][-1] = self._reasons.number(why)
+        column = self._figures.get(role)
+        if column and len(column.values) == len(self._line):
+            column.values[-1] = math.nan
+            column.numbers[-1] = self._reasons.number(why)
 
     def readings(self, lines_taken: int | None = None, *, absolute: bool = False) -> Readings:
         """All readings. `lines_taken`, `absolute`: see Readings."""
@@ -162,17 +211,16 @@ class Gather:
             number, text = self._first_text
             lines = "1 line" if self._text_lines == 1 else f"{self._text_lines:,} lines"
             self.notes.append(f"{lines} of other text passed over, first line {number}: {text!r}.")
-        for role, values in self._figures.items():
-            self._numbers[role].extend([self._absent] * (count - len(values)))
-            values.extend([math.nan] * (count - len(values)))
+        for column in self._figures.values():
+            column.fill(count, self._absent)
         for codes in self._codes.values():
             codes.extend([-1] * (count - len(codes)))
         time = np.array(self._time)
         stamp, rule, head = (np.array(mark, dtype=np.int64) for mark in self._marks)
         return Readings(
             line=np.array(self._line, dtype=np.int64),
-            figures={role: np.array(values) for role, values in self._figures.items()},
-            reasons={r: np.array(n, dtype=np.int16) for r, n in self._numbers.items()},
+            figures={role: np.array(c.values) for role, c in self._figures.items()},
+            reasons={r: np.array(c.numbers, dtype=np.int16) for r, c in self._figures.items()},
             reason_texts=self._reasons.texts,
             texts={
                 role: (np.array(codes, dtype=np.int32), list(self._words[role]))

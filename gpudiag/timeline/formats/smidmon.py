@@ -8,7 +8,7 @@ from gpudiag.errors import UnreadableError
 from gpudiag.timeline import clock
 from gpudiag.timeline.assemble import timeline
 from gpudiag.timeline.formats.columns_of_smi import Columns, DayClock, head, units, words
-from gpudiag.timeline.formats.gather import Gather
+from gpudiag.timeline.formats.gather import Gather, Plan
 from gpudiag.timeline.load import Log
 from gpudiag.timeline.model import Timeline
 
@@ -50,6 +50,7 @@ class _Reader:
         self._clock = DayClock()
         self._columns: Columns | None = None
         self._roles: list[tuple[int, str, str]] = []
+        self._plan = Plan(())
         self._date = self._time = -1
 
     def run(self) -> Gather:
@@ -81,6 +82,7 @@ class _Reader:
     def _set(self, columns: Columns) -> None:
         self._columns = columns
         self._roles = columns.roles(_ROLES)
+        self._plan = self._found.plan(self._roles)
         names = columns.names
         self._date = names.index("date") if "date" in names else -1
         self._time = names.index("time") if "time" in names else -1
@@ -107,9 +109,9 @@ class _Reader:
             if time != time:
                 found.drop(number, "its time cannot be read", text)
                 return
-            found.add(number, {role: (cells[at], unit) for at, role, unit in self._roles}, time)
+            found.add_row(number, cells, self._plan, time)
         else:
-            found.add(number, {role: (cells[at], unit) for at, role, unit in self._roles})
+            found.add_row(number, cells, self._plan)
         if len(self._roles) == 1:
             found.note("The log holds no column that gpudiag can use but the GPU's index.")
 
