@@ -40,6 +40,13 @@ def install(folder: Path) -> Path:
         env=quiet,
         stderr=subprocess.DEVNULL,
     )
+    # this checkout, by the script that an installation would make
+    script = folder / "bin" / "gpudiag"
+    script.write_text(
+        f"#!{folder / 'bin' / 'python'}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        "from gpudiag.cli import main\nsys.exit(main())\n"
+    )
+    script.chmod(0o755)
     return folder / "bin"
 
 
@@ -56,9 +63,9 @@ def versions(binaries: Path) -> dict[str, str]:
 
 
 def environment(binaries: Path) -> dict[str, str]:
-    """An environment in which all of them are found and gpudiag is this checkout."""
+    """An environment in which all of them are found."""
     path = f"{binaries}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    return {**os.environ, "PATH": path}
 
 
 def recorders(binaries: Path, *options: str) -> list[Peer]:
@@ -67,7 +74,7 @@ def recorders(binaries: Path, *options: str) -> list[Peer]:
 
     def gpudiag(command: Sequence[str], folder: Path) -> list[str]:
         output = ["-o", str(folder / "run.csv")]
-        return [python, "-m", "gpudiag", "record", "--quiet", *output, *options, "--", *command]
+        return [str(binaries / "gpudiag"), "record", "--quiet", *output, *options, "--", *command]
 
     def psrecord(command: Sequence[str], folder: Path) -> list[str]:
         log = ["--log", str(folder / "psrecord.txt"), "--interval", "1", "--include-children"]
