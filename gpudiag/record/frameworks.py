@@ -24,6 +24,7 @@ _COMMAND = {
         r"transformers(?:\.\S+)?|(?:.*/)?transformers-cli|.*/transformers/.*"
     ),
 }
+_LOADING_S = 0.05  # of CPU, which no framework comes without
 _LOOKS_S = (1.0, 3.0, 8.0, 20.0, 60.0, 180.0)
 
 
@@ -32,12 +33,16 @@ class Looks:
 
     def __init__(self) -> None:
         self._taken: dict[tuple[int, float], int] = {}
+        self._cpu_s: dict[tuple[int, float], float] = {}
 
-    def due(self, key: tuple[int, float], age_s: float) -> bool:
+    def due(self, key: tuple[int, float], age_s: float, cpu_s: float) -> bool:
         """Whether process `key` should be looked at now; counts as a look if so."""
         taken = self._taken.get(key, 0)
         if taken >= len(_LOOKS_S) or age_s < _LOOKS_S[taken]:
             return False
+        if cpu_s < self._cpu_s.get(key, 0.0) + _LOADING_S:
+            return False
+        self._cpu_s[key] = cpu_s
         while taken < len(_LOOKS_S) and age_s >= _LOOKS_S[taken]:
             taken += 1
         self._taken[key] = taken
@@ -47,6 +52,7 @@ class Looks:
         """Forget all other processes."""
         for gone in self._taken.keys() - keys:
             del self._taken[gone]
+            del self._cpu_s[gone]
 
 
 def loaded(maps: str) -> Iterator[str]:

@@ -202,7 +202,9 @@ class Processes:
 
     def _look_for_frameworks(self, members: Iterable[Member]) -> None:
         for member in members:
-            if member.pid in self._roles.workers or not self._looks.due(member.key, member.age_s):
+            if member.pid in self._roles.workers or not self._looks.due(
+                member.key, member.age_s, member.reading.cpu_s
+            ):
                 continue
             loaded = set(frameworks.loaded(self._reader.loaded(member.pid)))
             if loaded:

@@ -149,7 +149,16 @@ def test_frameworks_by_command(command: list[str], name: str) -> None:
 def test_a_process_is_looked_at_a_few_times() -> None:
     """GIVEN a long run THEN a process's mapped files are read six times, and never again."""
     looks = Looks()
-    taken = [age for age in range(10_000) if looks.due((1, 0.0), float(age))]
+    taken = [age for age in range(10_000) if looks.due((1, 0.0), float(age), float(age))]
     assert taken == [1, 3, 8, 20, 60, 180]
     looks.keep(set())
-    assert looks.due((1, 0.0), 500.0)
+    assert looks.due((1, 0.0), 500.0, 1.0)
+
+
+def test_an_idle_process_is_not_looked_at() -> None:
+    """GIVEN a process that has used no CPU since THEN nothing can have been loaded."""
+    looks = Looks()
+    assert not looks.due((1, 0.0), 1.5, 0.01)
+    assert looks.due((1, 0.0), 2.0, 0.5)
+    assert not looks.due((1, 0.0), 100.0, 0.5)
+    assert looks.due((1, 0.0), 200.0, 0.6)
