@@ -38,7 +38,7 @@ class ProcessReader(Protocol):
     """None or empty where a process has gone or the system does not tell."""
 
     def pids(self) -> set[int]:
-        """All processes of the machine."""
+        """All processes of the machine; one that has ended lately may be among them."""
 
     def reading(self, pid: int) -> Reading | None:
         """The cheap figures, read for every process of the run on every tick."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 
+from gpudiag.record.linux.arrivals import Arrivals
 from gpudiag.record.linux.kept import KeptFiles
 from gpudiag.record.reading import Io, Reading, ThreadTimes
 
@@ -54,28 +55,18 @@ class ProcFs:
     def __init__(self, root: str = "/proc") -> None:
         self._root = root
         self._files = KeptFiles(root)
-        self._names: set[str] = set()
-        self._pids: set[int] = set()
+        self._arrivals = Arrivals(root)
         self._known: dict[int, _Known] = {}
 
     def pids(self) -> set[int]:
-        try:
-            names = set(os.listdir(self._root))
-        except OSError:  # not mounted
-            return set()
-        # thousands of names, of which a handful changes: only those are looked at one by one
-        gone = {int(name) for name in self._names - names if name.isdigit()}
+        pids, gone = self._arrivals.look()
         for pid in gone:
-            self._files.forget(pid)
-            self._known.pop(pid, None)
+            self._forget(pid)
         if gone:
             for known in self._known.values():
                 if known.reading.parent in gone:
                     known.turns = b""
-        self._pids -= gone
-        self._pids |= {int(name) for name in names - self._names if name.isdigit()}
-        self._names = names
-        return set(self._pids)
+        return pids
 
     def reading(self, pid: int) -> Reading | None:
         if not self._files.kept(pid):
@@ -91,6 +82,8 @@ class ProcFs:
         reading = _reading(self._files.read(pid, "stat"))
         if reading is not None:
             self._known[pid] = _Known(turns, reading)
+        else:
+            self._forget(pid)
         return reading
 
     def io(self, pid: int) -> Io | None:
@@ -166,6 +159,10 @@ class ProcFs:
 
     def uptime_s(self) -> float | None:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def _forget(self, pid: int) -> None:
+        self._files.forget(pid)
+        self._known.pop(pid, None)
 
     def _read(self, path: str, most: int) -> bytes:
         """The file, empty if it cannot be read; /proc gives a page at a time beyond the first."""
