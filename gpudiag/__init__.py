@@ -16,21 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpudiag.diagnose import diagnose
+    from gpudiag.record.marking import mark
     from gpudiag.report import render
     from gpudiag.timeline.read import read
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "diagnose", "read", "render"]
+__all__ = ["__version__", "diagnose", "mark", "read", "render"]
 
 _HOMES = {
     "read": "gpudiag.timeline.read",
     "diagnose": "gpudiag.diagnose",
     "render": "gpudiag.report",
+    "mark": "gpudiag.record.marking",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import `read`, `diagnose` and `render` when they are first asked for (PEP 562)."""
+    """Import `read`, `diagnose`, `render` and `mark` when they are first asked for (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module 'gpudiag' has no attribute {name!r}")
     from importlib import import_module

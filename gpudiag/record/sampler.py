@@ -62,6 +62,7 @@ class Sampler:
         self._skews = array("d")
         self._intervals = array("d")
         self._sums: dict[str, tuple[float, int]] = {}
+        self.before_close: list[Callable[[], None]] = []
         self._gpus = Gpus(self._interval, time.monotonic(), self._spawn, self._tell, options.gpus)
         self._use = GpuUse(
             self._gpus,
@@ -74,6 +75,10 @@ class Sampler:
     def stop(self, how: Exit) -> None:
         """The command has ended: finish the recording."""
         self._inbox.put(how)
+
+    def mark(self, kind: str, text: str, data: dict[str, Any], when: float) -> None:
+        """An event of another thread, at monotonic time `when`."""
+        self.writer.event(when - self._started, kind, text, data)
 
     def run(self) -> None:
         """Sample until `stop`, or for the duration that was asked for."""
@@ -203,6 +208,8 @@ class Sampler:
         goes_on = self._ended.why in ("duration", "asked")
         self._tick(self._gpus.take(time.monotonic()), with_processes=goes_on)
         self._use.judge()
+        for close in self.before_close:
+            close()
         self._tell_changes()
         self.writer.close(self.figures().end_facts(), _WRITE_S)
         while helpers and time.monotonic() < deadline:

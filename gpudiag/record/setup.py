@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,24 @@ def make_sampler(options: Options, launcher: Launcher, wanted: Path, started: fl
     facts = start_facts(options, started, cores, cgroup)
     columns = [c.name for c in COLUMNS if c.scope not in ("gpu", "rank")]
     writer = Writer(new_file(wanted, facts, columns))
-    return Sampler(launcher, writer, options, started, cores, cgroup)
+    sampler = Sampler(launcher, writer, options, started, cores, cgroup)
+    listen_for_marks(sampler, launcher)
+    return sampler
+
+
+def listen_for_marks(sampler: Sampler, launcher: Launcher) -> None:
+    """Let the run's processes write events, where the system can tell who is who."""
+    if sys.platform != "linux" or not launcher.pid:
+        return
+    from gpudiag.record.linux.marks import Marks
+
+    try:
+        marks = Marks(launcher.attached_to or os.getpid(), sampler.mark)
+    except OSError as error:
+        text = f"marks cannot be taken: {error.strerror}"
+        sampler.mark("note", text, {"source": "marks"}, time.monotonic())
+    else:
+        sampler.before_close.append(marks.close)
 
 
 def new_file(wanted: Path, facts: dict[str, Any], columns: list[str]) -> RunFile:
