@@ -52,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpus", metavar="LIST", help="record these GPUs only: indices or UUIDs, 0,1"
     )
     parser.add_argument(
+        "--live", action="store_true", help="show one status line, if stderr is a terminal"
+    )
+    parser.add_argument(
         "--quiet", action="store_true", help="no summary at the end; only what went wrong"
     )
     parser.add_argument("program", nargs="?", help="the command to run, best after --")
@@ -74,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         output=args.output,
         interval_s=seconds,
         quiet=args.quiet,
+        live=args.live,
         pid=None if args.pid is None else process(args.pid),
         duration_s=None if args.duration is None else duration(args.duration, seconds),
         gpus=() if args.gpus is None else gpus(args.gpus),

@@ -34,7 +34,7 @@ class Options(NamedTuple):
     """What is asked of a recording; `output` None is run.csv or the next free name.
 
     Without a command it looks at process `pid`, or at the machine alone. `duration_s` None is to
-    its end. `gpus` are indices or UUIDs, all if it is empty.
+    its end. `gpus` are indices or UUIDs, all if it is empty. `live` is a line on the terminal.
     """
 
     command: Sequence[str]
@@ -44,6 +44,7 @@ class Options(NamedTuple):
     pid: int | None = None
     duration_s: float | None = None
     gpus: Sequence[str] = ()
+    live: bool = False
 
 
 class Recording(NamedTuple):

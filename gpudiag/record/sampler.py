@@ -18,6 +18,7 @@ from gpudiag.record.gpu_use import GpuUse
 from gpudiag.record.gpus import Gpus, Readings
 from gpudiag.record.host import HostSampler
 from gpudiag.record.launch import Exit, Helper, Launcher
+from gpudiag.record.live import status_line
 from gpudiag.record.processes import Processes
 from gpudiag.record.writing import Writer
 
@@ -63,6 +64,7 @@ class Sampler:
         self._intervals = array("d")
         self._sums: dict[str, tuple[float, int]] = {}
         self.before_close: list[Callable[[], None]] = []
+        self._live = status_line() if options.live else None
         self._gpus = Gpus(self._interval, time.monotonic(), self._spawn, self._tell, options.gpus)
         self._use = GpuUse(
             self._gpus,
@@ -166,7 +168,10 @@ class Sampler:
             return
         # the file has milliseconds, and its reader wants every time once
         self._last_t = max(round(end - self._started, 3), round(self._last_t + 0.001, 3))
-        self.writer.row({"t_s": self._last_t, **row})
+        row = {"t_s": self._last_t, **row}
+        self.writer.row(row)
+        if self._live is not None:
+            self._live.show(row, self._gpus.facts)
         self._samples += 1
 
     def _guarded(self, what: str, sample: Callable[[], Row]) -> Row:
@@ -208,6 +213,9 @@ class Sampler:
         goes_on = self._ended.why in ("duration", "asked")
         self._tick(self._gpus.take(time.monotonic()), with_processes=goes_on)
         self._use.judge()
+        if self._live is not None:
+            self._live.close()
+            self._live = None
         for close in self.before_close:
             close()
         self._tell_changes()
