@@ -12,7 +12,7 @@ from types import ModuleType
 from gpudiag import __version__
 from gpudiag.errors import GpudiagError
 
-COMMANDS = ("record", "mark", "report", "inspect", "convert", "rules", "demo")
+COMMANDS = ("record", "mark", "report", "check", "inspect", "convert", "rules", "demo")
 
 EPILOG = """\
 examples:

@@ -30,11 +30,16 @@ examples:
   gpudiag report gpu.csv --host cpu.log     with a log of the CPU side beside it
   gpudiag report run.csv --format text      prints to the terminal
   gpudiag report run.csv -o - > page.html
+  gpudiag report run.csv --open             opens the page in the browser
+  gpudiag report run.csv --format markdown >> "$GITHUB_STEP_SUMMARY"
 """
-_OUR_MARKS = (b'name="generator" content="gpudiag', b'"made_by": "gpudiag ')
+_OUR_MARKS = (b'name="generator" content="gpudiag', b'"made_by": "gpudiag ', b"<!-- gpudiag ")
 _VERDICTS = tuple(f"{sign}\n".encode() for sign in ("! Problem", "✓ Healthy", "? Cannot tell"))
 _SEARCHED_BYTES = 4 << 20
-_ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".json": "json", ".txt": "text"}
+_ENDINGS: dict[str, Format] = {
+    ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown",
+    ".txt": "text",
+}  # fmt: skip
 _SLOW_BYTES = 5_000_000  # about where reading starts to take a second
 
 
@@ -46,9 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to write (default: FILE with the ending .html); - is standard output",
     )  # fmt: skip
     parser.add_argument(
-        "--format", choices=("html", "json", "text"),
-        help="default: by the ending of OUT, else html",
+        "--format", choices=("html", "json", "markdown", "text"),
+        help="default: by the ending of OUT (.html, .json, .md, .txt), else html",
     )  # fmt: skip
+    parser.add_argument("--open", action="store_true", help="then open the page in the browser")
     parser.add_argument(
         "--rules", metavar="DIR", action="append", default=[],
         help="also use the rules in this folder (may be given more than once)",
@@ -62,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     """Write the report and print its verdict; 0."""
     form = _format(args)
     target = _target(args, form)
+    if args.open and (target is None or form != "html"):
+        raise UsageError("--open opens a page, and none is written", "leave out -o - and --format")
     if target is not None:
         _may_write(target, Path(args.file), force=args.force)
     diagnosis, timeline = _diagnosed(args)
@@ -72,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
 
     render(diagnosis, timeline, target, form)
     _say_verdict(diagnosis, target)
+    if args.open:
+        _open(target)
     return 0
 
 
@@ -159,6 +169,17 @@ def _to_stdout(diagnosis: Diagnosis, timeline: Timeline, form: Format) -> None:
     text = render_text(diagnosis, timeline, form)
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
+
+
+def _open(page: Path) -> None:
+    import webbrowser
+
+    try:
+        opened = webbrowser.open(page.resolve().as_uri())
+    except (OSError, webbrowser.Error):
+        opened = False
+    if not opened:
+        print("no browser was found here: open the file yourself", file=sys.stderr)
 
 
 def _say_verdict(diagnosis: Diagnosis, target: Path) -> None:

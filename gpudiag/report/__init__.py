@@ -1,4 +1,4 @@
-"""⑤ From findings to a page, the terminal or JSON."""
+"""⑤ From findings to a page, the terminal, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from gpudiag.diagnose.model import Diagnosis
     from gpudiag.timeline.model import Timeline
 
-Format = Literal["html", "json", "text"]
-FORMATS: tuple[Format, ...] = ("html", "json", "text")
+Format = Literal["html", "json", "markdown", "text"]
+FORMATS: tuple[Format, ...] = ("html", "json", "markdown", "text")
 
 
 def render(
@@ -54,6 +54,10 @@ def render_text(findings: Diagnosis, timeline: Timeline, form: Format = "html") 
         from gpudiag.report.json import render_json
 
         return render_json(view)
+    if form == "markdown":
+        from gpudiag.report.markdown import render_markdown
+
+        return render_markdown(view)
     from gpudiag.report.text import render_terminal
 
     return render_terminal(view)

@@ -8,11 +8,13 @@ from pathlib import PurePath
 
 from gpudiag import __version__
 from gpudiag.diagnose.model import CauseVerdict, Diagnosis, Finding, Framework, Ledger, Remedy
+from gpudiag.masking import masked_command
 from gpudiag.report import words
 from gpudiag.report.clean import clean, clean_code
 from gpudiag.report.environment import environment, mapping, settings
 from gpudiag.report.labels import percents
 from gpudiag.report.quality import quality, span_s
+from gpudiag.report.reasons import reasons
 from gpudiag.report.view import (
     CauseView,
     CheckView,
@@ -92,7 +94,7 @@ def _command(timeline: Timeline) -> str:
         return clean(parts, 600)
     if not isinstance(parts, Sequence) or not parts:
         return ""
-    return clean(shlex.join(str(part) for part in parts), 600)
+    return clean(shlex.join(masked_command([str(part) for part in parts])), 600)
 
 
 def _facts(diagnosis: Diagnosis, timeline: Timeline) -> tuple[tuple[str, str], ...]:
@@ -192,7 +194,7 @@ def _cause(found: CauseVerdict, framework: Framework) -> CauseView:
         title=clean(found.cause.title, 200),
         verdict=found.verdict,
         evidence=clean(found.evidence),
-        missing=tuple(clean(reason) for reason in found.missing),
+        missing=reasons(found.missing),
         remedies=tuple(map(_remedy, mine)),
         others=tuple(map(_remedy, others)),
     )
@@ -212,7 +214,7 @@ def _checks(diagnosis: Diagnosis, outcome: str) -> tuple[CheckView, ...]:
             code=clean(check.rule.code, 20),
             title=clean(check.rule.title, 200),
             text=clean(check.text),
-            missing=tuple(clean(reason) for reason in check.missing),
+            missing=reasons(check.missing),
         )
         for check in diagnosis.checks
         if check.outcome == outcome and (check.text or check.missing or outcome == "superseded")

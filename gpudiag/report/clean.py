@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 
+from gpudiag.masking import without_secrets
+
 LONGEST = 2000
+_AHEAD = 200  # a secret may lie across the place where a text is cut
 _SHOWN = {"\n": "⏎ ", "\t": " ", "\r": ""}
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
@@ -16,9 +19,11 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 def clean(text: object, longest: int = LONGEST) -> str:
     """`text` on one line, cut at `longest`; hidden characters are shown: `\\x1b`, `\\u202e`.
 
-    What was cut is said: `… (98,000 more characters)`.
+    Secrets become `***`. What was cut is said: `… (98,000 more characters)`.
     """
-    return _cut("".join(map(_visible, str(text)[: longest + 1])), len(str(text)), longest)
+    whole = str(text)
+    kept = without_secrets(whole[: longest + _AHEAD])[: longest + 1]
+    return _cut("".join(map(_visible, kept)), len(whole), longest)
 
 
 def clean_code(text: object, longest: int = 20_000) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpudiag.masking import MASK, is_secret
 from gpudiag.report.clean import clean
 from gpudiag.report.labels import mebibytes, number
 from gpudiag.report.view import Table
@@ -35,7 +36,10 @@ def environment(timeline: Timeline) -> tuple[Table, ...]:
 def settings(timeline: Timeline) -> tuple[tuple[str, str], ...]:
     """The environment variables and rank facts that were recorded, by name."""
     found = {**mapping(timeline.start.get("env")), **mapping(timeline.start.get("rank"))}
-    return tuple((clean(name, 100), clean(found[name], 500)) for name in sorted(found, key=str))
+    return tuple(
+        (clean(name, 100), MASK if is_secret(str(name)) else clean(found[name], 500))
+        for name in sorted(found, key=str)
+    )
 
 
 def _gpus(timeline: Timeline) -> Table:

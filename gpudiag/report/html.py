@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from gpudiag.report.view import View
+from gpudiag.report.words import sentence
 from gpudiag.resources import templates_dir
 
 _FIGURE = re.compile(r"(?<=\d) (?=(?:%|×|[GMK]iB|GPU|ms|s|min|h|W|MHz|°C)(?!\w))")
@@ -31,6 +32,7 @@ def render_html(view: View) -> str:
         lstrip_blocks=True,
     )
     environment.filters["tied"] = _tied
+    environment.filters["capital"] = sentence
     environment.filters["svg"] = Markup  # only for View figures, which hold no text of outside
     page = environment.get_template("report.html.j2").render(
         view=view,

@@ -36,8 +36,10 @@ def print_terminal(view: View, console: Console) -> None:
         say()
     for check in view.fine:
         say(f"✓ {check.text}", style="green")
-    for check in view.unchecked:
-        say(f"? {check.title}: {'; '.join(check.missing) or check.text}", style="yellow")
+    for missing, checks in view.unknown:
+        say(f"? Not checked: {'; '.join(missing) or checks[0].text}", style="yellow")
+        for check in checks:
+            say(f"{check.title} [{check.code}]", style="yellow", indent=4)
 
 
 def render_terminal(view: View, width: int = _PIPED_WIDTH) -> str:
@@ -76,20 +78,23 @@ def _finding(number: int, finding: FindingView, say: _Printer) -> None:
     say(f"{number}. {finding.title} [{finding.code}]", style="bold")
     say(finding.summary, indent=3)
     gain = f"; {finding.bound_words}" if finding.bound_words else ""
-    say(f"{finding.severity}, {finding.confidence}, {finding.where}", style="dim", indent=3)
+    sure = "not sure yet" if finding.confidence == "watch" else finding.confidence
+    say(f"{finding.severity}, {sure}, {finding.where}", style="dim", indent=3)
     say(f"Cost: {finding.cost_words}{gain}", indent=3)
     for cause in finding.causes:
-        _cause(cause, say)
+        if cause.verdict == "holds":
+            _cause(cause, say)
+    for missing, causes in finding.unknown:
+        because = f", because {'; '.join(missing)}" if missing else ""
+        say(f"? could not be checked{because}:", indent=3)
+        for cause in causes:
+            say(cause.title, indent=5)
+    for cause in finding.causes:
+        if cause.verdict == "ruled out":
+            say(f"– ruled out: {cause.title}", style="dim", indent=3)
 
 
 def _cause(cause: CauseView, say: _Printer) -> None:
-    if cause.verdict == "ruled out":
-        say(f"– ruled out: {cause.title}", style="dim", indent=3)
-        return
-    if cause.verdict == "unknown":
-        reason = "; ".join(cause.missing)
-        say(f"? could not be checked: {cause.title}" + (f" ({reason})" if reason else ""), indent=3)
-        return
     say(f"● {cause.title}", style="bold", indent=3)
     if cause.evidence:
         say(cause.evidence, indent=5)

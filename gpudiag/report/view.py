@@ -8,11 +8,32 @@ from figures alone, never from text of outside.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from gpudiag.diagnose.model import State, Verdict
 
 _END = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])")
+
+
+class _Unchecked(Protocol):
+    """What says why it could not be checked."""
+
+    @property
+    def missing(self) -> tuple[str, ...]: ...
+
+
+Thing = TypeVar("Thing", bound=_Unchecked)
+Groups = tuple[tuple[tuple[str, ...], tuple[Thing, ...]], ...]
+
+
+def by_reason(things: Iterable[Thing]) -> Groups[Thing]:
+    """(reasons, things) in the order of their first: a reason that many share is said once."""
+    groups: dict[tuple[str, ...], list[Thing]] = {}
+    for thing in things:
+        groups.setdefault(thing.missing, []).append(thing)
+    return tuple((reasons, tuple(group)) for reasons, group in groups.items())
 
 
 @dataclass(frozen=True)
@@ -94,6 +115,11 @@ class FindingView:
     confirm: str
     figure: Figure | None
 
+    @property
+    def unknown(self) -> Groups[CauseView]:
+        """The causes that could not be checked, by what was missing."""
+        return by_reason(cause for cause in self.causes if cause.verdict == "unknown")
+
 
 @dataclass(frozen=True)
 class CheckView:
@@ -156,6 +182,11 @@ class View:
     def headline(self) -> str:
         """The first sentence of the verdict."""
         return _END.split(self.sentence, maxsplit=1)[0]
+
+    @property
+    def unknown(self) -> Groups[CheckView]:
+        """The rules that could not be checked, by what was missing."""
+        return by_reason(self.unchecked)
 
     @property
     def lead(self) -> str:

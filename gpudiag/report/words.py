@@ -80,13 +80,18 @@ def stakes(
 
 
 def where(gpus: Sequence[int]) -> str:
-    """`the whole run`, `GPU 3`, `GPUs 0, 1 and 3`."""
+    """`the whole run`, `GPU 3`, `GPUs 0, 1 and 3`, `GPUs 0 to 7`."""
     if not gpus:
         return "the whole run"
-    names = [str(gpu) for gpu in gpus]
-    if len(names) == 1:
-        return f"GPU {names[0]}"
-    return f"GPUs {', '.join(names[:-1])} and {names[-1]}"
+    if len(gpus) > 2 and list(gpus) == list(range(gpus[0], gpus[0] + len(gpus))):
+        return f"GPUs {gpus[0]} to {gpus[-1]}"
+    return f"{'GPU' if len(gpus) == 1 else 'GPUs'} {listed([str(gpu) for gpu in gpus])}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = names or ("",)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def moment(iso: object) -> str:

@@ -47,7 +47,8 @@ def test_piped_text_is_plain_and_says_the_main_things() -> None:
     for said in (
         "62 %  Waiting for input (37.2 GPU-minutes)", "1. The GPUs wait for input data [GD101]",
         "at most 2.8× as fast", "● The workers are at their limit", "num_workers=6",
-        "– ruled out: The DataLoader has no workers", "? could not be checked: The CPU quota",
+        "– ruled out: The DataLoader has no workers",
+        "? could not be checked, because the control group of the run was not readable:",
         "✓ GPU memory is level",
     ):  # fmt: skip
         assert said in text
