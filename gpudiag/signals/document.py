@@ -16,11 +16,17 @@ TOPICS = {
     "workers": "Data-loader workers, storage and network",
     "host": "Cores, quota, shared memory",
     "gaps": "Pauses",
+    "respawn": "Workers that are started anew",
+    "startup": "Before the GPUs first work",
     "gpus": "The GPUs beside each other",
     "memory": "GPU memory",
     "growth": "Growth of GPU memory",
+    "hostmem": "Main memory of the run",
+    "peers": "Power and clock of fully utilised GPUs",
+    "link": "The PCIe link",
     "throttling": "What holds the clock down",
     "frozen": "Whether the run is stuck",
+    "quality": "The recording itself",
     "account": "The time ledger",
 }
 HEAD = """\

@@ -79,6 +79,15 @@ def exit_code(signals: SignalSet, gpu: int | None) -> float | Missing:
     return Missing("how the run ended is not recorded")
 
 
+@signal(
+    "killed", "figure", "0 or 1", "run",
+    "1 if SIGKILL ended the command (exit code 137 or signal 9), which a program cannot send by "
+    "failing.",
+)  # fmt: skip
+def killed(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return float(signals.need("exit_code") == 137)
+
+
 def _env(signals: SignalSet) -> Mapping[str, object] | Missing:
     env = signals.timeline.start.get("env")
     if isinstance(env, Mapping):

@@ -90,7 +90,8 @@ def test_mig_without_utilisation_accuses_nobody(judge):
         main_cpu_pct=100,
         start={"gpus": [{"index": 0, "mig": "Enabled", "mem_total_mib": 20_000}]},
     )
-    assert codes(diagnosis) == []
+    assert codes(diagnosis) == ["GD901"]  # that the driver gives no utilisation
+    assert codes(diagnosis, above_info=True) == []
     assert diagnosis.state == "cannot tell"
 
 

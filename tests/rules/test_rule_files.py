@@ -68,7 +68,7 @@ def test_python_code_in_a_remedy_is_python(rule, cause, remedy):
     code = re.sub(r"(?<!\{)\{[^{}]+\}(?!\})", "4", remedy.code)
     code = code.replace("{{", "{").replace("}}", "}").strip()
     shell = re.compile(
-        r"^(python|torchrun|gpudiag|nvidia-smi|py-spy|ps|taskset|docker|sudo|cat|rsync|pip"
+        r"^(python|torchrun|gpudiag|nvidia-smi|py-spy|ps|taskset|docker|sudo|cat|rsync|pip|df|dmesg|dcgmi"
         r"|[A-Za-z_]+=\S+ .*(python|torchrun))"
     )
     lines = [line for line in code.splitlines() if not shell.match(line)]
