@@ -52,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpus", metavar="LIST", help="record these GPUs only: indices or UUIDs, 0,1"
     )
     parser.add_argument(
+        "--nvml", action="store_true", help="ask the NVML library (extra nvml), not nvidia-smi"
+    )
+    parser.add_argument(
         "--live", action="store_true", help="show one status line, if stderr is a terminal"
     )
     parser.add_argument(
@@ -78,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
         interval_s=seconds,
         quiet=args.quiet,
         live=args.live,
+        nvml=args.nvml,
         pid=None if args.pid is None else process(args.pid),
         duration_s=None if args.duration is None else duration(args.duration, seconds),
         gpus=() if args.gpus is None else gpus(args.gpus),

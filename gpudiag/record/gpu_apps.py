@@ -53,17 +53,17 @@ def _whole(text: str) -> int | None:
 class AppsQuery:
     """`spawn(argv, number)` starts a helper whose output comes back to `receive` with its number.
 
-    `path` None is without nvidia-smi: nothing is ever asked.
+    An empty `tool` is none: nothing is ever asked.
     """
 
     def __init__(
         self,
-        path: str | None,
+        tool: Sequence[str],
         only: Sequence[str],
         spawn: Callable[[Sequence[str], int], Helper],
     ) -> None:
         self._argv = [
-            path or "",
+            *tool,
             f"--query-compute-apps={','.join(FIELDS)}",
             "--format=csv,noheader,nounits",
             *(["-i", ",".join(only)] if only else []),
@@ -73,7 +73,7 @@ class AppsQuery:
         self._helper: Helper | None = None
         self._dying: Helper | None = None
         self._next = float("inf")
-        self._can = path is not None
+        self._can = bool(tool)
         self._deadline = float("inf")  # of the helper that runs or is dying
         self._answer = b""
         self._failures = 0

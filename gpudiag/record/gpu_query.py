@@ -49,10 +49,10 @@ class GpuRow(NamedTuple):
 
 
 def arguments(
-    path: str, fields: Sequence[str], loop_s: float | None, only: Sequence[str] = ()
+    tool: Sequence[str], fields: Sequence[str], loop_s: float | None, only: Sequence[str] = ()
 ) -> list[str]:
     """The command line of a query, of the GPUs `only` if given; one pass if `loop_s` is None."""
-    query = [path, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
+    query = [*tool, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
     if only:
         query += ["-i", ",".join(only)]
     return query if loop_s is None else [*query, "-lms", str(round(loop_s * 1000))]

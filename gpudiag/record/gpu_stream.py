@@ -13,6 +13,7 @@ from typing import Any
 
 from gpudiag.record import gpu_query
 from gpudiag.record.gpu_query import GpuRow
+from gpudiag.record.gpu_tool import NO_LIBRARY, Tool
 from gpudiag.record.launch import Helper
 
 # `spawn(argv, generation)`: output is handed to `feed` with this generation. Raises OSError.
@@ -33,15 +34,15 @@ class GpuStream:
     """`status` and `text` say how it goes, as `gpu_source` in the recording does."""
 
     def __init__(
-        self, path: str, interval_s: float, spawn: Spawn, tell: Tell, only: Sequence[str] = ()
+        self, tool: Tool, interval_s: float, spawn: Spawn, tell: Tell, only: Sequence[str] = ()
     ) -> None:
         self.status = "failed"
-        self.text = "nvidia-smi has not answered yet"
+        self.text = f"{tool.name} has not answered yet"
         self.version = 0  # grows when status or text change
         self.generation = 0
         self.single = False
         self.running = False
-        self._path = path
+        self._tool = tool
         self._only = only
         self._interval = interval_s
         self._spawn = spawn
@@ -70,12 +71,12 @@ class GpuStream:
         self._rows = 0
         self._started = now
         loop_s = None if self.single else self._interval
-        argv = gpu_query.arguments(self._path, self._fields, loop_s, self._only)
+        argv = gpu_query.arguments(self._tool.argv, self._fields, loop_s, self._only)
         try:
             self._helper = self._spawn(argv, self.generation)
         except OSError as error:
             self._helper = None
-            self._fail(now, f"nvidia-smi cannot be started: {error.strerror}")
+            self._fail(now, f"{self._tool.name} cannot be started: {error.strerror}")
 
     def feed(self, now: float, data: bytes, generation: int) -> list[GpuRow]:
         """What the helper of `generation` printed; empty when it has ended. The rows in it."""
@@ -150,7 +151,7 @@ class GpuStream:
             for line in self._lines:
                 self._tell_text(line)
             way = "one call a sample" if self.single else "one stream"
-            self._tell("gpu-stream-started", f"nvidia-smi answers ({way})", {})
+            self._tell("gpu-stream-started", f"{self._tool.name} answers ({way})", {})
         self.running = True
         self._say("ok", "one call a sample" if self.single else "")
 
@@ -169,7 +170,7 @@ class GpuStream:
         """No row within the deadline: end this helper and try again."""
         assert self._helper is not None
         waited = now - (self._last_row if self._rows else self._started)
-        text = f"nvidia-smi printed nothing for {waited:.0f} s"
+        text = f"{self._tool.name} printed nothing for {waited:.0f} s"
         self._tell("gpu-stream-silent", text, {"waited_s": round(waited, 1)})
         self._helper.terminate()
         self._dying.append((now + KILL_AFTER_S, self._helper))
@@ -192,18 +193,21 @@ class GpuStream:
             self._failures = 0
             self._start_at = max(self._started + self._interval, now)
             return
+        name = self._tool.name
         how = "" if code is None else f" (exit code {code})"
         if self._rows:
-            self._tell("gpu-stream-ended", f"nvidia-smi ended{how}", {"exit_code": code})
+            self._tell("gpu-stream-ended", f"{name} ended{how}", {"exit_code": code})
             if now - self._started > LONGEST_PAUSE_S:
                 self._failures = 0
-            self._fail(now, f"nvidia-smi ended{how}")
+            self._fail(now, f"{name} ended{how}")
             return
         said = f": {self._lines[0][:200]}" if self._lines else " without a word"
         if code == 0 and self._lines:
-            self._fail(now, f"{self._path} does not answer a query{said}", _TRIES)
+            self._fail(now, f"{self._tool.argv[0]} does not answer a query{said}", _TRIES)
+        elif code == NO_LIBRARY and name == "nvml":  # no driver, and none will come meanwhile
+            self._fail(now, f"nvml gave no readings{said}", _TRIES)
         else:
-            self._fail(now, f"nvidia-smi gave no readings{how}{said}")
+            self._fail(now, f"{name} gave no readings{how}{said}")
 
     def _fail(self, now: float, text: str, most: int | None = None) -> None:
         self.running = False

@@ -65,7 +65,7 @@ class GpuUse:
         self._run = run
         self._tell = tell
         self._rises = rises
-        self._query = AppsQuery(gpus.path, gpus.only, spawn)
+        self._query = AppsQuery(gpus.tool.argv if gpus.tool else (), gpus.only, spawn)
         self._whole_machine = sees_the_whole_machine()
         self._mean: bool | None = None
         self._cells: Cells = {}

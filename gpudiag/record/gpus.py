@@ -6,21 +6,15 @@ GPU was lost: numbers are tied to UUIDs.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gpudiag.record import gpu_facts, gpu_query
 from gpudiag.record.gpu_stream import GpuStream, Tell
+from gpudiag.record.gpu_tool import find_tool
 from gpudiag.record.launch import Helper
 from gpudiag.record.pacemaker import Batch, Pacemaker
 
-# where it may lie off the PATH: WSL, and old installations of Windows
-_ELSEWHERE = (
-    "/usr/lib/wsl/lib/nvidia-smi",
-    r"C:\Program Files\NVIDIA Corporation\NVSMI\nvidia-smi.exe",
-)
 _FACTS_S = 60.0
 
 SpawnFor = Callable[[Sequence[str], str, int], Helper]
@@ -34,16 +28,11 @@ class Readings(NamedTuple):
     last: float
 
 
-def find_tool() -> str | None:
-    """The path of nvidia-smi, or None."""
-    found = shutil.which("nvidia-smi")
-    return found or next((path for path in _ELSEWHERE if os.access(path, os.X_OK)), None)
-
-
 class Gpus:
     """`spawn(argv, purpose, generation)` starts a helper; its output comes back to `receive`.
 
-    `only` are the indices or UUIDs of the GPUs to record; all if it is empty.
+    `only` are the indices or UUIDs of the GPUs to record; all if it is empty. `nvml` is to ask the
+    library even where there is an nvidia-smi.
     """
 
     def __init__(
@@ -53,6 +42,7 @@ class Gpus:
         spawn: SpawnFor,
         tell: Tell,
         only: Sequence[str] = (),
+        nvml: bool = False,
     ) -> None:
         self.pacemaker = Pacemaker(interval_s, now)
         self.facts: list[dict[str, Any]] = []
@@ -60,8 +50,7 @@ class Gpus:
         self._spawn = spawn
         self._tell = tell
         self.only = only
-        found = find_tool()
-        self.path = None if found is None else os.path.abspath(found)  # noqa: PTH100 (keeps links)
+        self.tool, self._why_not = find_tool(nvml)
         self.numbers: dict[str, int] = {}  # UUID → number in the file
         self._number_of: dict[int, int] | None = None  # index of nvidia-smi → number in the file
         self._told: set[tuple[str, str]] = set()
@@ -74,17 +63,16 @@ class Gpus:
         self._answer = b""
         self._asked_for = 0  # generation of the stream that the facts were asked for
         self.stream: GpuStream | None = None
-        if self.path is not None:
-            self.stream = GpuStream(self.path, interval_s, self._spawn_stream, tell, only)
+        if self.tool is not None:
+            self.stream = GpuStream(self.tool, interval_s, self._spawn_stream, tell, only)
             self.stream.start(now)
 
     @property
     def source(self) -> dict[str, str]:
         """The `gpu_source` of the start line."""
-        if self.stream is None:
-            text = "nvidia-smi was not found on the PATH"
-            return {"tool": "nvidia-smi", "status": "missing", "text": text}
-        return {"tool": "nvidia-smi", "status": self.stream.status, "text": self.stream.text}
+        if self.stream is None or self.tool is None:
+            return {"tool": "nvidia-smi", "status": "missing", "text": self._why_not}
+        return {"tool": self.tool.name, "status": self.stream.status, "text": self.stream.text}
 
     @property
     def changes(self) -> int:
@@ -161,7 +149,7 @@ class Gpus:
                 reason = row.missing.get(column)
                 if reason is not None and not row.lost and (name, reason) not in self._told:
                     self._told.add((name, reason))
-                    text = f"{name} is not measured: nvidia-smi says {reason}"
+                    text = f"{name} is not measured: the driver says {reason}"
                     self._tell("note", text[:300], {"column": name, "reason": reason[:100]})
                 cells[name] = row.figures.get(column)
         return cells
@@ -175,14 +163,14 @@ class Gpus:
 
     def _ask_facts(self, now: float) -> None:
         assert self.stream is not None
-        assert self.path is not None
+        assert self.tool is not None
         if self._asked_for != self.stream.generation:
             self._asked_for = self.stream.generation
             self._number_of = None
         self._ask_number += 1
         self._answer = b""
         self._asked_at = now
-        argv = gpu_query.arguments(self.path, self._ask, None, self.only)
+        argv = gpu_query.arguments(self.tool.argv, self._ask, None, self.only)
         try:
             self._asking = self._spawn(argv, "facts", self._ask_number)
         except OSError:

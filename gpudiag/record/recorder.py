@@ -35,6 +35,7 @@ class Options(NamedTuple):
 
     Without a command it looks at process `pid`, or at the machine alone. `duration_s` None is to
     its end. `gpus` are indices or UUIDs, all if it is empty. `live` is a line on the terminal.
+    `nvml` asks the library and not nvidia-smi.
     """
 
     command: Sequence[str]
@@ -45,6 +46,7 @@ class Options(NamedTuple):
     duration_s: float | None = None
     gpus: Sequence[str] = ()
     live: bool = False
+    nvml: bool = False
 
 
 class Recording(NamedTuple):

@@ -65,7 +65,9 @@ class Sampler:
         self._sums: dict[str, tuple[float, int]] = {}
         self.before_close: list[Callable[[], None]] = []
         self._live = status_line() if options.live else None
-        self._gpus = Gpus(self._interval, time.monotonic(), self._spawn, self._tell, options.gpus)
+        self._gpus = Gpus(
+            self._interval, time.monotonic(), self._spawn, self._tell, options.gpus, options.nvml
+        )
         self._use = GpuUse(
             self._gpus,
             self._processes,

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from gpudiag.record import gpu_facts, gpu_query
 from gpudiag.record.gpu_query import FIELDS, parse_row
 from gpudiag.record.gpu_stream import FIRST_ROW_S, GpuStream
+from gpudiag.record.gpu_tool import Tool
 from gpudiag.record.pacemaker import Pacemaker
 
+TOOL = Tool("nvidia-smi", ("/usr/bin/nvidia-smi",))
 LINE = "0, 31, 7, 4500, 71.61, 44, 1410, 2619, P0, 0x0000000000000004, 4, 16"
 
 
@@ -126,7 +128,7 @@ class Bench:
     def __init__(self, interval_s: float = 1.0) -> None:
         self.helpers: list[FakeHelper] = []
         self.events: list[tuple[str, str]] = []
-        self.stream = GpuStream("/usr/bin/nvidia-smi", interval_s, self._spawn, self._tell)
+        self.stream = GpuStream(TOOL, interval_s, self._spawn, self._tell)
         self.stream.start(0.0)
 
     def _spawn(self, argv: Sequence[str], generation: int) -> FakeHelper:

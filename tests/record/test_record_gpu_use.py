@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gpudiag.record import gpu_use
 from gpudiag.record.gpu_apps import App, AppsQuery, parse
+from gpudiag.record.gpu_tool import Tool
 from gpudiag.record.gpu_use import GpuUse
 from gpudiag.record.gpus_used import by_memory, by_variable, pids_mean
 
@@ -56,11 +57,11 @@ class FakeHelper:
 class Asked:
     """A query with helpers that say nothing by themselves."""
 
-    def __init__(self, path: str | None = "/usr/bin/nvidia-smi") -> None:
+    def __init__(self, tool: Sequence[str] = ("/usr/bin/nvidia-smi",)) -> None:
         self.times: list[float] = []
         self.helpers: list[FakeHelper] = []
         self.now = 0.0
-        self.query = AppsQuery(path, (), self._spawn)
+        self.query = AppsQuery(tool, (), self._spawn)
 
     def _spawn(self, argv: Sequence[str], number: int) -> FakeHelper:
         assert argv[1].startswith("--query-compute-apps=")
@@ -112,7 +113,7 @@ def test_a_driver_that_does_not_know_the_list() -> None:
 
 def test_without_the_tool() -> None:
     """GIVEN no nvidia-smi THEN nothing is started."""
-    asked = Asked(None)
+    asked = Asked(())
     asked.query.ready(0.0)
     asked.run(100, b"")
     assert asked.times == []
@@ -208,7 +209,7 @@ class FakeRun:
 
 
 class FakeGpus:
-    path = "/usr/bin/nvidia-smi"
+    tool = Tool("nvidia-smi", ("/usr/bin/nvidia-smi",))
     only: tuple[str, ...] = ()
     facts = FACTS
     numbers = {A: 0, B: 1}  # noqa: RUF012

@@ -9,6 +9,7 @@ import pytest
 
 from gpudiag.record import gpus as gpus_module
 from gpudiag.record.gpu_query import FIELDS
+from gpudiag.record.gpu_tool import Tool
 from gpudiag.record.gpus import Gpus
 
 REST = "31, 7, 4500, 71.61, 44, 1410, 2619, P0, 0x0, 4, 16"
@@ -68,7 +69,9 @@ class Bench:
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr(gpus_module, "find_tool", lambda: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(
+        gpus_module, "find_tool", lambda nvml: (Tool("nvidia-smi", ("/usr/bin/nvidia-smi",)), "")
+    )
     return Bench()
 
 
@@ -151,7 +154,7 @@ def test_without_an_answer_on_facts(bench: Bench) -> None:
 
 def test_no_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     """GIVEN no nvidia-smi THEN nothing is started, and why there are no GPUs is said."""
-    monkeypatch.setattr(gpus_module, "find_tool", lambda: None)
+    monkeypatch.setattr(gpus_module, "find_tool", lambda nvml: (None, "not there"))
     bench = Bench()
     bench.gpus.check(100.0)
     assert bench.started == []
