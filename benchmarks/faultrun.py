@@ -150,6 +150,8 @@ class Run:
     def _strike(self, process: subprocess.Popen[bytes]) -> None:
         """The faults that come from outside."""
         kind = self._scene.kind
+        if process.poll() is not None:
+            return  # a machine that was too busy for it: the fault came after the end
         with contextlib.suppress(ProcessLookupError):
             if kind.startswith("recorder killed"):
                 process.kill()

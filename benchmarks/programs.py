@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import sys
@@ -29,14 +30,34 @@ def tree(processes: str, seconds: str, pid_file: str) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def burn(rounds: str, report: str) -> None:
-    """A fixed amount of CPU work; writes its wall and CPU seconds into `report`."""
-    data = bytes(64)
-    wall, cpu = time.perf_counter(), time.process_time()
-    for _ in range(int(rounds)):
-        data = hashlib.sha512(data).digest()
-    spent = (time.perf_counter() - wall, time.process_time() - cpu)
-    Path(report).write_text(f"{spent[0]} {spent[1]}")
+def burn(rounds: str, processes: str, warm_up_s: str, report: str) -> None:
+    """A fixed amount of CPU work in each of some processes, after a wait (a recorder starts up).
+
+    Writes the wall seconds and the CPU seconds, each the mean of all processes, into `report`.
+    """
+    time.sleep(float(warm_up_s))
+    pipe_in, pipe_out = os.pipe()
+    for _ in range(int(processes)):
+        if os.fork() == 0:
+            data = bytes(64)
+            wall, cpu = time.perf_counter(), time.process_time()
+            for _ in range(int(rounds)):
+                data = hashlib.sha512(data).digest()
+            spent = f"{time.perf_counter() - wall} {time.process_time() - cpu}\n"
+            os.write(pipe_out, spent.encode())
+            os._exit(0)
+    for _ in range(int(processes)):
+        os.wait()
+    pairs = [line.split() for line in os.read(pipe_in, 65536).decode().splitlines()]
+    means = [sum(map(float, column)) / len(pairs) for column in zip(*pairs, strict=True)]
+    Path(report).write_text(" ".join(map(str, means)))
+
+
+def hog(seconds: str) -> None:
+    """Keep a core busy."""
+    end = time.monotonic() + float(seconds)
+    while time.monotonic() < end:
+        pass
 
 
 def steps(count: str, pause_s: str, code: str, done_file: str) -> None:
@@ -47,6 +68,24 @@ def steps(count: str, pause_s: str, code: str, done_file: str) -> None:
     print("saved", file=sys.stderr, flush=True)
     Path(done_file).write_text(f"done {code}")
     raise SystemExit(int(code))
+
+
+def witness(log: str, stop: str) -> None:
+    """Log every signal that arrives, a name a line; end with 3 once the file `stop` exists."""
+    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, lambda n, _: os.write(file, f"{signal.Signals(n).name}\n".encode()))
+    os.write(file, f"{os.getpid()}\n".encode())
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not Path(stop).exists():
+        time.sleep(0.02)
+    raise SystemExit(3)
+
+
+def look(report: str, *arguments: str) -> None:
+    """Write the arguments, and which of the standard streams is a terminal, into `report`."""
+    facts = {"arguments": arguments, "tty": [os.isatty(stream) for stream in (0, 1, 2)]}
+    Path(report).write_text(json.dumps(facts))
 
 
 def track(*command: str) -> None:
@@ -64,5 +103,5 @@ def track(*command: str) -> None:
 
 
 if __name__ == "__main__":
-    known = (tree, burn, steps, track)
+    known = (tree, burn, hog, steps, witness, look, track)
     {function.__name__: function for function in known}[sys.argv[1]](*sys.argv[2:])
