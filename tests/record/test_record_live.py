@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -116,6 +117,14 @@ def terminal() -> object:
     os.close(slave)
 
 
+def arrived(master: int) -> str:
+    """What a terminal has got, which may come in pieces."""
+    data = os.read(master, 4096)
+    while select.select([master], [], [], 0.3)[0]:
+        data += os.read(master, 4096)
+    return data.decode()
+
+
 def test_nothing_of_the_command_is_erased(terminal: tuple[int, StatusLine]) -> None:
     """GIVEN a prompt without a line feed WHEN the line is shown, renewed and removed THEN the
     prompt, what comes after it and the place of the cursor are as they would be without it."""
@@ -123,13 +132,13 @@ def test_nothing_of_the_command_is_erased(terminal: tuple[int, StatusLine]) -> N
     screen = Screen()
     screen.feed("one\nask> ")
     line.show(ROW, GPUS)
-    screen.feed(os.read(master, 4096).decode())
+    screen.feed(arrived(master))
     assert screen.lines()[1].startswith("ask> [gpu")
     assert (screen.row, screen.column) == (1, 5)
     screen.feed("yes\ntwo\n")
     line.show(ROW, GPUS)
     line.close()
-    screen.feed(os.read(master, 4096).decode())
+    screen.feed(arrived(master))
     assert screen.lines()[0] == "one"
     assert screen.lines()[1].startswith("ask> yes")
     assert screen.lines()[2:4] == ["two", ""]
