@@ -18,6 +18,7 @@ from gpudiag.signals import (  # noqa: F401 - each registers its signals
     run,
     startup,
     starvation,
+    tenants,
     throttling,
     worker_need,
     workers,

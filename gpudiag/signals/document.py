@@ -19,6 +19,7 @@ TOPICS = {
     "respawn": "Workers that are started anew",
     "startup": "Before the GPUs first work",
     "gpus": "The GPUs beside each other",
+    "tenants": "Whose processes are on the GPUs",
     "memory": "GPU memory",
     "growth": "Growth of GPU memory",
     "hostmem": "Main memory of the run",

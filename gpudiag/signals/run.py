@@ -148,12 +148,20 @@ ONE_PROCESS_CPU = 150.0  # every further rank that waits for its GPU spins on a 
 
 
 def _launched(signals: SignalSet) -> bool:
-    """Whether a launcher stands in the command, or the environment names several ranks."""
+    """Whether several ranks were seen or stated, or a launcher stands in the command."""
     command = signals.timeline.start.get("command") or []
-    ranks = _stated_ranks(signals)
+    ranks = _seen_ranks(signals) or _stated_ranks(signals)
     return (ranks is not None and ranks > 1) or any(
         word in str(part) for part in command for word in _LAUNCHERS
     )
+
+
+def _seen_ranks(signals: SignalSet) -> float | None:
+    """The training processes that the recorder told apart; it does so from the second one on."""
+    seen = {
+        str(event.data.get("rank")) for event in signals.timeline.events if event.kind == "rank"
+    }
+    return float(len(seen)) if len(seen) > 1 else None
 
 
 def _stated_ranks(signals: SignalSet) -> float | None:
@@ -184,12 +192,13 @@ def single_process(signals: SignalSet, gpu: int | None) -> float | Missing:
 
 @signal(
     "ranks", "figure", "", "run",
-    "Training processes of the run on this machine: LOCAL_WORLD_SIZE of the recorded command; else "
+    "Training processes of the run on this machine: those that the recorder saw; else "
+    "LOCAL_WORLD_SIZE of the recorded command; else "
     "1 where one GPU works or single_process is 1, and one for each working GPU where a launcher "
     "stands in the command.",
 )  # fmt: skip
 def ranks(signals: SignalSet, gpu: int | None) -> float | Missing:
-    stated = _stated_ranks(signals)
+    stated = _seen_ranks(signals) or _stated_ranks(signals)
     if stated is not None:
         return stated
     if len(signals.used.working) <= 1:

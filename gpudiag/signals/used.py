@@ -36,8 +36,9 @@ def used_gpus(timeline: Timeline) -> UsedGpus:
 
     CUDA_VISIBLE_DEVICES decides where it can be read: by UUID, or by index where all GPUs are of
     one model (CUDA orders mixed models by speed, the driver by slot) or the order is set to
-    PCI_BUS_ID. Else a recorded command uses the GPUs whose memory rose after its start, and a log
-    the GPUs that were ever above 5 %.
+    PCI_BUS_ID. Else what the recorder last said counts (an event gpus-used: it sees which
+    processes hold a context, and the environment of every rank). Else a recorded command uses the
+    GPUs whose memory rose after its start, and a log the GPUs that were ever above 5 %.
     """
     every = timeline.gpus
     busy = tuple(gpu for gpu in every if _peak(timeline, gpu, "util_pct") > NEVER_BUSY_PCT)
@@ -48,6 +49,10 @@ def used_gpus(timeline: Timeline) -> UsedGpus:
         listed = _listed(visible, timeline, env if isinstance(env, Mapping) else {})
         if listed is not None:
             return _choice(timeline, listed, busy, True, f"CUDA_VISIBLE_DEVICES={visible}")
+    told = _told(timeline)
+    if told is not None:
+        gpus, reason = told
+        return _choice(timeline, gpus, busy, "CUDA_VISIBLE_DEVICES" in reason, reason)
     if timeline.start.get("command") and risen:
         reason = "their memory rose after the command was started"
         return _choice(timeline, risen, busy, False, reason)
@@ -56,6 +61,17 @@ def used_gpus(timeline: Timeline) -> UsedGpus:
     if risen:
         return _choice(timeline, risen, busy, False, "their memory rose during the recording")
     return _choice(timeline, every, busy, False, "no GPU did anything, so all are listed")
+
+
+def _told(timeline: Timeline) -> tuple[tuple[int, ...], str] | None:
+    """The GPUs of the last event gpus-used that names any of the recording, and its reason."""
+    for event in reversed(timeline.events):
+        listed = event.data.get("gpus")
+        if event.kind == "gpus-used" and isinstance(listed, list | tuple):
+            gpus = tuple(sorted({gpu for gpu in listed if gpu in timeline.gpus}))
+            if gpus:
+                return gpus, str(event.data.get("reason") or "the recorder saw the run on them")
+    return None
 
 
 def _choice(
