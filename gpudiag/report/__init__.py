@@ -25,7 +25,9 @@ def render(
     The file is complete or not there: it is written beside `path` and then renamed.
     Raises UsageError (one line) where the file cannot be written.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays, what it leads to is replaced
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{target} is no regular file", "choose another place with -o FILE")
     text = render_text(findings, timeline, form)
     part = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
     try:

@@ -64,6 +64,7 @@ def build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
         unchecked=_checks(diagnosis, "unchecked"),
         limits=tuple(clean(limit) for limit in diagnosis.limits),
         overview=drawn.get("overview"),
+        heat=drawn.get("heat"),
         memory=drawn.get("memory"),
         devices=drawn.get("devices"),
         environment=environment(timeline),
@@ -83,6 +84,7 @@ def _figures(diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Figure]:
         for place, finding in enumerate(diagnosis.findings, 1)
     }
     drawn["overview"] = choose.overview_figure(timeline)
+    drawn["heat"] = choose.heat_figure(timeline)
     drawn["memory"] = choose.memory_figure(timeline, diagnosis.findings)
     drawn["devices"] = choose.device_figure(timeline)
     return {name: figure for name, figure in drawn.items() if figure is not None}

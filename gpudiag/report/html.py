@@ -15,6 +15,8 @@ from gpudiag.resources import templates_dir
 
 _FIGURE = re.compile(r"(?<=\d) (?=(?:%|×|[GMK]iB|GPU|ms|s|min|h|W|MHz|°C)(?!\w))")
 
+_SCRIPTS = ("copy.js", "readout.js")
+
 
 def render_html(view: View) -> str:
     """The page as text: the same for the same view, byte for byte.
@@ -23,7 +25,7 @@ def render_html(view: View) -> str:
     """
     folder = templates_dir()
     style = (folder / "style.css").read_text(encoding="utf-8")
-    script = (folder / "copy.js").read_text(encoding="utf-8")
+    script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     environment = Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,

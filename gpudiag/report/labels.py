@@ -33,6 +33,15 @@ _TITLES: dict[str, tuple[str, str]] = {
     "throttle_bits": ("reasons that hold the clock down (bit mask)", "power"),
     "pcie_gen": ("PCIe generation", "power"),
     "pcie_lanes": ("PCIe width", "power"),
+    "own_procs": ("processes of the run", "gpu"),
+    "foreign_procs": ("processes that are not of the run", "gpu"),
+    "foreign_mem_mib": ("memory that those hold", "memory"),
+    "host_cpu_pressure_pct": ("Host: time in which a program waited for a core", "host"),
+    "host_io_pressure_pct": ("Host: time in which a program waited for a disk", "host"),
+    "host_mem_pressure_pct": ("Host: time in which a program waited for memory", "host"),
+    "main_cpu_wait_pct": ("Training process: its threads waited for a core", "process"),
+    "workers_cpu_wait_pct": ("Workers: their threads waited for a core", "process"),
+    "workers_pss_mib": ("Memory of the workers, shared pages counted once", "memory"),
     "host_cpu_pct": ("Host CPU, all cores", "host"),
     "host_core_max_pct": ("Busiest core of the host", "host"),
     "host_iowait_pct": ("Host I/O wait (unreliable)", "host"),
@@ -78,7 +87,8 @@ _TITLES: dict[str, tuple[str, str]] = {
     "tree_disk_write_mib_s": ("Written to storage by the run", "io"),
     "tree_write_mib_s": ("Written by the run", "io"),
 }
-_WHOLE = {"util_pct", "mem_util_pct", "host_cpu_pct", "host_core_max_pct", "cgroup_throttled_pct"}
+_WHOLE = {"util_pct", "mem_util_pct", "host_cpu_pct", "host_core_max_pct", "cgroup_throttled_pct",
+          "host_cpu_pressure_pct", "host_io_pressure_pct", "host_mem_pressure_pct"}  # fmt: skip
 _UNITS = {"%": "%", "1/s": "per s"}
 
 

@@ -169,6 +169,7 @@ class View:
     unchecked: tuple[CheckView, ...]
     limits: tuple[str, ...]
     overview: Figure | None
+    heat: Figure | None
     memory: Figure | None
     devices: Figure | None
     environment: tuple[Table, ...]

@@ -72,7 +72,7 @@ def test_paths_are_written_in_steps() -> None:
     with pytest.raises(ValueError, match="'C'"):
         clean_svg(
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><g id="t-line">'
-            '<path d="M 0 0 C 1 1 2 2 3 3"/></g></svg>', [], "i", "t", "d",
+            '<path d="M 0 0 C 1 1 2 2 3 3"/></g></svg>', [], "i", "t", "d", "{}",
         )  # fmt: skip
 
 

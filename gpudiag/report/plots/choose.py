@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gpudiag.diagnose.model import Episode, Finding
 from gpudiag.report.clean import clean
+from gpudiag.report.plots import heat
 from gpudiag.report.plots.envelope import BUCKETS
 from gpudiag.report.plots.panels import Drawing, Panel, Projection, draw
 from gpudiag.report.plots.series import creep_projections, expand, panels, title
@@ -15,6 +16,7 @@ from gpudiag.timeline.model import Timeline
 from gpudiag.units import format_duration
 
 _MOST_PANELS = 24
+_MANY, _MOST_ROWS = 4, 64  # GPUs of a heat map
 _OVERVIEW = (
     "main_cpu_pct", "workers_cpu_pct", "others_cpu_pct", "host_cpu_pct", "cgroup_throttled_pct",
     "tree_disk_read_mib_s", "tree_disk_write_mib_s", "host_net_rx_mib_s",
@@ -52,6 +54,22 @@ def overview_figure(timeline: Timeline) -> Figure | None:
     return _figure(timeline, "overview", "All GPUs and the host over the run", drawn)
 
 
+def heat_figure(timeline: Timeline) -> Figure | None:
+    """The utilisation of every GPU as one row of colour, for runs on so many that they blur."""
+    if len(timeline.frame) < 2:
+        return None
+    rows = heat.rows(timeline)
+    if len(rows) < _MANY:
+        return None
+    title = "Utilisation of every GPU over the run"
+    return Figure(heat.draw("heat", title, rows[:_MOST_ROWS], timeline), _heat_words(len(rows)))
+
+
+def _heat_words(count: int) -> str:
+    more = f" The first {_MOST_ROWS} of {count} GPUs are drawn." if count > _MOST_ROWS else ""
+    return f"One row a GPU: the darker (brighter on a dark page), the busier.{more}"
+
+
 def memory_figure(timeline: Timeline, findings: Sequence[Finding]) -> Figure | None:
     """The memory of every GPU under its capacity, and the host's under its limits."""
     names = [f"gpu{gpu}_mem_used_mib" for gpu in timeline.gpus]
@@ -64,7 +82,8 @@ def device_figure(timeline: Timeline) -> Figure | None:
     """Power, clock and temperature of every GPU."""
     names = [f"gpu{gpu}_{name}" for gpu in timeline.gpus for name in _DEVICE]
     drawn = panels(timeline, names, _LOW)
-    return _figure(timeline, "devices", "Power, clock and temperature of every GPU", drawn)
+    return _figure(timeline, "devices", "Power, clock and temperature of every GPU", drawn,
+                   buckets=BUCKETS // 2)  # fmt: skip
 
 
 def memory_ahead(timeline: Timeline, findings: Iterable[Finding]) -> dict[str, Projection]:
@@ -95,6 +114,7 @@ def _figure(
     drawn: Sequence[Panel],
     episodes: Sequence[Episode] = (),
     words: Sequence[str] = (),
+    buckets: int = BUCKETS,
 ) -> Figure | None:
     times = timeline.frame.index
     if not drawn or len(times) < 2:  # a single moment makes no plot
@@ -104,11 +124,11 @@ def _figure(
     said = [*words]
     if len(drawn) > _MOST_PANELS:
         said.append(f"The first {_MOST_PANELS} of {len(drawn)} series are drawn.")
-    if len(times) > 2 * BUCKETS:
-        said.append(_thinned(timeline, (max([last, *ends]) - start) / BUCKETS))
+    if len(times) > 2 * buckets:
+        said.append(_thinned(timeline, (max([last, *ends]) - start) / buckets))
     drawing = Drawing(
         ident, heading, tuple(drawn[:_MOST_PANELS]), start, max([last, *ends]),
-        timeline.source.time_known, tuple(episodes),
+        timeline.source.time_known, tuple(episodes), buckets,
     )  # fmt: skip
     return Figure(draw(drawing), " ".join(text for text in said if text))
 

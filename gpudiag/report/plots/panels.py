@@ -87,7 +87,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure to draw. `ident` makes its ids unique on the page; `end_s` may lie past the run."""
+    """A figure to draw. `ident` makes its ids unique on the page; `end_s` may lie past the run.
+
+    A series of more than two readings a bucket is drawn as the envelope of so many `buckets`.
+    """
 
     ident: str
     title: str
@@ -96,6 +99,7 @@ class Drawing:
     end_s: float
     time_known: bool = True
     episodes: tuple[Episode, ...] = ()
+    buckets: int = BUCKETS
 
 
 def draw(drawing: Drawing) -> str:
@@ -108,24 +112,35 @@ def draw(drawing: Drawing) -> str:
     height = sum(TITLE + panel.height + GAP for panel in drawing.panels) - GAP + BOTTOM
     sheet = Sheet(height, drawing.start_s, max(drawing.end_s, drawing.start_s + 1e-9))
     places = (time_ticks if drawing.time_known else count_ticks)(drawing.start_s, drawing.end_s)
-    bands = _joined(drawing.episodes, sheet)
+    bands = _joined(drawing.episodes, sheet, drawing.buckets)
     base = 0
+    scales = []
     for panel in drawing.panels:
         base += TITLE + panel.height
-        _panel(sheet, panel, base, [x for x, _ in places], bands)
+        low, top = _panel(sheet, panel, base, [x for x, _ in places], bands, drawing.buckets)
+        scales.append((base, panel.height, low, top, panel.unit))
         base += GAP
     for number_of_tick, (x, text) in enumerate(places):
         css = "t-tick" if number_of_tick % 2 == 0 else "t-tick t-odd"
         sheet.text(css, sheet.x(x), base - GAP + 17, text, "center")
     words = " ".join(panel.in_words() for panel in drawing.panels)
-    return sheet.svg(drawing.ident, drawing.title, words)
+    facts = {"known": drawing.time_known, "panels": scales}
+    return sheet.svg(drawing.ident, drawing.title, words, facts)
 
 
 def _panel(
-    sheet: Sheet, panel: Panel, base: int, ticks: list[float], bands: list[tuple[float, float]]
-) -> None:
-    """One panel whose lower edge lies `base` pixels below the top of the figure."""
-    trace = envelope(panel.series, sheet.start, sheet.end)
+    sheet: Sheet,
+    panel: Panel,
+    base: int,
+    ticks: list[float],
+    bands: list[tuple[float, float]],
+    buckets: int,
+) -> tuple[float, float]:
+    """One panel whose lower edge lies `base` pixels below the top of the figure.
+
+    Gives the lowest and the highest value of its axis.
+    """
+    trace = envelope(panel.series, sheet.start, sheet.end, buckets)
     peak = float(trace.high.max()) if len(trace.high) else 0.0
     lowest = min(0.0, float(trace.low.min()) if len(trace.low) else 0.0)
     top = _top(panel, peak)
@@ -155,6 +170,7 @@ def _panel(
         line = panel.projection
         points = [(line.from_t_s, line.from_value), (line.to_t_s, line.to_value)]
         sheet.lines("t-projection", [np.array(points)])
+    return lowest, top
 
 
 def _top(panel: Panel, peak: float) -> float:
@@ -174,9 +190,9 @@ def _box(start: float, end: float, low: float, high: float) -> Array:
     return np.array([(start, low), (start, high), (end, high), (end, low)])
 
 
-def _joined(episodes: Sequence[Episode], sheet: Sheet) -> list[tuple[float, float]]:
+def _joined(episodes: Sequence[Episode], sheet: Sheet, buckets: int) -> list[tuple[float, float]]:
     """The episodes in the time of the figure, at least a bucket wide; close ones joined."""
-    bucket = (sheet.end - sheet.start) / BUCKETS
+    bucket = (sheet.end - sheet.start) / buckets
     bands: list[tuple[float, float]] = []
     for episode in sorted(episodes, key=lambda episode: episode.start_s):
         start = max(episode.start_s, sheet.start)

@@ -8,7 +8,8 @@ which need no layout here, straight into the SVG. The id of every group is its c
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -70,10 +71,15 @@ class Sheet:
         if text:
             self._labels.append(Label(css, x, y, text, align))
 
-    def svg(self, ident: str, title: str, description: str) -> str:
-        """What was drawn, as an `<svg>` element."""
+    def svg(self, ident: str, title: str, description: str, facts: Mapping[str, object]) -> str:
+        """What was drawn, as an `<svg>` element; `facts` are for the script that reads values out.
+
+        The ends of the time axis, in pixels and seconds, are added to them.
+        """
+        ends = [self.left, self.right, round(self.start, 3), round(self.end, 3)]
+        data = json.dumps({"x": ends, **facts}, separators=(",", ":"))
         self._renderer.finalize()
-        return clean_svg(self._raw.getvalue(), self._labels, ident, title, description)
+        return clean_svg(self._raw.getvalue(), self._labels, ident, title, description, data)
 
     def _path(self, css: str, curves: Sequence[Array], *, closed: bool) -> None:
         if not curves:

@@ -30,7 +30,9 @@ class Label(NamedTuple):
     align: Literal["left", "center", "right"]
 
 
-def clean_svg(raw: str, labels: Iterable[Label], ident: str, title: str, description: str) -> str:
+def clean_svg(
+    raw: str, labels: Iterable[Label], ident: str, title: str, description: str, data: str
+) -> str:
     """An `<svg>` element with role, title and description: what matplotlib wrote, under `labels`.
 
     Raises ValueError on a path that holds anything but straight lines.
@@ -43,6 +45,7 @@ def clean_svg(raw: str, labels: Iterable[Label], ident: str, title: str, descrip
             "viewBox": source.attrib["viewBox"],
             "role": "img",
             "aria-labelledby": f"{ident}-title {ident}-desc",
+            "data-plot": data,
         },
     )
     ET.SubElement(svg, "title", {"id": f"{ident}-title"}).text = title
