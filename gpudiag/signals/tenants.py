@@ -92,10 +92,10 @@ def foreign_procs_share(signals: SignalSet, gpu: int | None) -> float | Missing:
 
 
 @signal(
-    "foreign_mem_mib", "figure", "MiB", "gpu",
+    "foreign_mem_most_mib", "figure", "MiB", "gpu",
     "Most device memory that processes outside the run held on the GPU while it was at work.",
 )  # fmt: skip
-def foreign_mem_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
+def foreign_mem_most_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
     return float(_answers(signals, "gpu_foreign_mem_mib", gpu).max())
 
 
