@@ -75,8 +75,8 @@ def stepping_clock(folder: Path) -> Path | None:
 def table(outcomes: list[Outcome]) -> str:
     """Markdown: a row a kind of fault."""
     lines = [
-        "| fault | runs | passed | not started | last row to the kill, most, intervals | end after the command, "
-        "median and most, s |",
+        "| fault | runs | passed | not started | last row to the kill, most, intervals "
+        "| end after the command, median and most, s |",
         "|---|---|---|---|---|---|",
     ]
     by_kind = collections.defaultdict(list)

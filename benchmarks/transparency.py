@@ -168,7 +168,8 @@ def main() -> None:
         peers = [peer for peer in recorders(binaries) if peer.name != "resource-tracker"]
         if (time := gnu_time()) is not None:
             peers.append(time)
-        told = ", ".join(f"{n} {v}" for n, v in versions(binaries).items() if n != "psutil")
+        names = {peer.name for peer in peers}
+        told = ", ".join(f"{n} {v}" for n, v in versions(binaries).items() if n in names)
         made = f"{datetime.now(UTC):%Y-%m-%d}; {told}"
         text = f"{table(peers, binaries, Path(name))}\n\n({made}; a tick: as without a recorder)"
     print(text)
