@@ -13,6 +13,8 @@ MOST_GPUS = 64
 _SINGLE_BLOCK = 16
 # Rows of one query are written within this time; nobody samples one GPU as fast and unevenly.
 _ONE_QUERY_S = 0.5
+# Two writers of one file change places at almost every row, jobs one after another hardly ever.
+_TURNS = 0.1
 
 
 def numbers(readings: Readings) -> tuple[np.ndarray, np.ndarray | None]:
@@ -70,7 +72,13 @@ def _cards_apart(readings: Readings, gpu: np.ndarray) -> np.ndarray:
         seen = dict.fromkeys(codes[gpu == number].tolist())
         plain = {c: words[c].lower().removeprefix("nvidia ") for c in seen if c >= 0}
         cards = [c for c in plain if c == next(o for o in plain if plain[o] == plain[c])]
-        if len(cards) > 1 and free + len(cards) - 1 <= MOST_GPUS:
+        if len(cards) > 1 and role != "name" and _in_turn(readings, gpu == number, codes):
+            readings.notes.append(
+                f"Index {number} stands for {len(cards)} cards of one model in turn (jobs one "
+                f"after another): {', '.join(words[card][:60] for card in cards[:4])}. They were "
+                "read as one GPU."
+            )
+        elif len(cards) > 1 and free + len(cards) - 1 <= MOST_GPUS:
             for card in cards[1:]:
                 same = [c for c in plain if plain[c] == plain[card]]
                 gpu = np.where((gpu == number) & np.isin(codes, same), free, gpu)
@@ -80,6 +88,13 @@ def _cards_apart(readings: Readings, gpu: np.ndarray) -> np.ndarray:
                 )
                 free += 1
     return gpu
+
+
+def _in_turn(readings: Readings, where: np.ndarray, codes: np.ndarray) -> bool:
+    """Whether cards under one index are of one model and follow each other, never side by side."""
+    models = {word.lower().removeprefix("nvidia ") for word in texts_at(readings, "name", where)}
+    changes = int((np.diff(codes[where]) != 0).sum())
+    return len(models) < 2 and changes <= _TURNS * int(where.sum())
 
 
 def _by_text(readings: Readings, role: str, what: str) -> np.ndarray:

@@ -68,3 +68,16 @@ def test_a_table_without_gpus(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="sees no GPU") as caught:
         read(path)
     assert caught.value.hint
+
+
+def test_cards_of_one_model_in_turn_are_one_gpu(tmp_path: Path) -> None:
+    """GIVEN one job after another in one file THEN the slot is one GPU; side by side, two."""
+    table = (LOGS / "tables-watch.log").read_text().split("\x1b[?1049h")[1]
+    other = table.replace("00000000:17:00.0", "00000000:65:00.0")
+    path = tmp_path / "log"
+    path.write_text("\n".join([table] * 6 + [other] * 6))
+    timeline = read(path)
+    assert timeline.gpus == (0,)
+    assert any("2 cards of one model in turn" in note for note in timeline.source.notes)
+    path.write_text("\n".join([table, other] * 6))
+    assert read(path).gpus == (0, 1)
