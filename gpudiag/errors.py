@@ -6,6 +6,7 @@ EXIT_FINDING = 1
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 3
 EXIT_BAD_RULE = 4
+EXIT_INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 
 
 class GpudiagError(Exception):

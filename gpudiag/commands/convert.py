@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
-from gpudiag.commands import reading
+from gpudiag.commands import reading, writing
 from gpudiag.errors import UsageError
 
 NAME = "convert"
@@ -32,9 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file; 0."""
-    target = None if args.output == "-" else Path(args.output)
-    if target is not None:
-        _may_write(target, args)
+    target = None
+    if args.output != "-":
+        target = writing.target(
+            args.output, (args.file, args.host), replace=lambda _: args.force, refusal=""
+        )
     from gpudiag.timeline.converted import run_csv
 
     pieces = run_csv(reading.read_timeline(args))
@@ -56,22 +57,3 @@ def run(args: argparse.Namespace) -> int:
         temporary.unlink(missing_ok=True)
     print(f"{target}: gpudiag report {target} says where the GPU time went", file=sys.stderr)
     return 0
-
-
-def _may_write(target: Path, args: argparse.Namespace) -> None:
-    """Raise UsageError before the work is done, if `target` cannot or should not be written."""
-    try:
-        if target.is_dir():
-            raise UsageError(f"{target} is a folder", "name a file with -o FILE")
-        if not target.parent.is_dir():
-            raise UsageError(f"the folder {target.parent} does not exist", "make it first")
-        for source in (args.file, args.host):
-            there = source and source != "-" and target.exists() and Path(source).exists()
-            if there and target.samefile(source):
-                raise UsageError(f"{target} is the log itself", "name another file with -o")
-        if target.exists() and not args.force:
-            raise UsageError(f"{target} exists", "add --force to replace it")
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"cannot write {target}: {error}", "choose another place with -o"
-        ) from None

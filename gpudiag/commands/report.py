@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from gpudiag.commands import reading
+from gpudiag.commands import reading, writing
 from gpudiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,8 +69,6 @@ def run(args: argparse.Namespace) -> int:
     target = _target(args, form)
     if args.open and (target is None or form != "html"):
         raise UsageError("--open opens a page, and none is written", "leave out -o - and --format")
-    if target is not None:
-        _may_write(target, Path(args.file), force=args.force)
     diagnosis, timeline = _diagnosed(args)
     if target is None:
         _to_stdout(diagnosis, timeline, form)
@@ -93,34 +90,23 @@ def _format(args: argparse.Namespace) -> Format:
 
 
 def _target(args: argparse.Namespace, form: Format) -> Path | None:
-    """Where to write; None is standard output."""
+    """Where to write; None is standard output. Raises UsageError before the work is done."""
     if args.output == "-" or (args.output is None and (form != "html" or args.file == "-")):
         return None
-    if args.output is not None:
-        return Path(args.output)
-    path = Path(args.file)
-    return path.with_name(path.name + ".html" if not path.suffix else path.stem + ".html")
-
-
-def _may_write(target: Path, source: Path, *, force: bool) -> None:
-    """Raise UsageError before the work is done, if `target` cannot or should not be written."""
-    try:
-        if target.is_dir():
-            raise UsageError(f"{target} is a folder", "name a file with -o FILE")
-        if not target.parent.is_dir():
-            raise UsageError(f"the folder {target.parent} does not exist", "make it first")
-        if not os.access(target.parent, os.W_OK):
-            raise UsageError(f"cannot write into {target.parent}", "choose another place with -o")
-        if target.exists() and source.exists() and target.samefile(source):
-            raise UsageError(f"{target} is the recording itself", "name another file with -o FILE")
-        if target.is_file() and not force and not _ours(target):
-            raise UsageError(
-                f"{target} exists and was not made by gpudiag", "add --force to replace it"
-            )
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"cannot write {target}: {error}", "choose another place with -o"
-        ) from None
+    output = args.output
+    if output is None:
+        path = Path(args.file)
+        if not path.name:
+            raise UsageError(f"{args.file or 'an empty name'} is no file", "name a recording")
+        output = str(
+            path.with_name(path.name + ".html" if not path.suffix else path.stem + ".html")
+        )
+    return writing.target(
+        output,
+        (args.file, args.host),
+        replace=lambda path: args.force or _ours(path),
+        refusal=" and was not made by gpudiag",
+    )
 
 
 def _ours(target: Path) -> bool:

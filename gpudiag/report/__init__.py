@@ -25,10 +25,15 @@ def render(
     The file is complete or not there: it is written beside `path` and then renamed.
     Raises UsageError (one line) where the file cannot be written.
     """
-    target = Path(os.path.realpath(path))  # a link stays, what it leads to is replaced
-    if target.exists() and not target.is_file():
-        raise UsageError(f"{target} is no regular file", "choose another place with -o FILE")
     text = render_text(findings, timeline, form)
+    target = Path(path)
+    try:
+        if target.is_symlink():  # the link stays, what it leads to is replaced
+            target = Path(os.path.realpath(target))
+        if target.exists() and not target.is_file():
+            raise OSError(None, "it is no regular file")
+    except (OSError, ValueError) as error:
+        raise _cannot_write(target, error) from None
     part = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
     try:
         part.write_bytes(text.encode("utf-8", "backslashreplace"))
@@ -36,11 +41,13 @@ def render(
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         with suppress(OSError, ValueError):
             part.unlink()
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"cannot write {target}: {reason}", "choose another place with -o FILE"
-        ) from None
+        raise _cannot_write(target, error) from None
     return target
+
+
+def _cannot_write(target: Path, error: Exception) -> UsageError:
+    reason = getattr(error, "strerror", None) or error
+    return UsageError(f"cannot write {target}: {reason}", "choose another place with -o FILE")
 
 
 def render_text(findings: Diagnosis, timeline: Timeline, form: Format = "html") -> str:
