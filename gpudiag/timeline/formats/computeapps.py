@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from gpudiag.errors import UnreadableError
 from gpudiag.timeline import clock
 from gpudiag.timeline.assemble import timeline
-from gpudiag.timeline.cells import figure, split
+from gpudiag.timeline.cells import figure, is_missing, split
 from gpudiag.timeline.formats.gather import Gather
 from gpudiag.timeline.load import Log
 from gpudiag.timeline.model import Timeline
@@ -72,6 +72,7 @@ class _Reader:
         self._time = math.nan
         self._seen: set[tuple[str, str]] = set()
         self._open: dict[str, tuple[int, dict[str, str], list[float]]] = {}
+        self._numbers: dict[str, int] = {}
         self.rows = 0
 
     def run(self) -> Gather:
@@ -99,6 +100,10 @@ class _Reader:
             "Memory is that of the compute processes together: graphics and the driver's own part "
             "are not in it, and a moment without a process left no row."
         )
+        if len(self._numbers) > 1:
+            found.note("The log has no GPU index; GPUs are numbered in the order of their rows.")
+        elif "" in self._numbers:
+            found.note("The log does not say which GPU: it was read as one, but may mix several.")
         if self._processes:
             names = ", ".join(name for name, _ in self._processes.most_common(8))
             found.note(f"Processes seen: {names}.")
@@ -141,6 +146,9 @@ class _Reader:
 
     def _place(self, number: int, row: dict[str, str], time: float) -> None:
         gpu = row.get("uuid") or row.get("bus") or ""
+        if {"uuid", "bus"} & row.keys() and is_missing(gpu):
+            self._found.drop(number, "it does not say which GPU", gpu)
+            return
         key = (gpu, row.get("pid", ""))
         again = time == time and time != self._time
         if self._open and (again or (time != time and key in self._seen)):
@@ -152,6 +160,7 @@ class _Reader:
             self._open[gpu][2].append(memory)
         else:
             facts: dict[str, str] = {r: row[r] for r in ("name", "bus", "uuid") if r in row}
+            facts["index"] = str(self._numbers.setdefault(gpu, len(self._numbers)) % 256)
             self._open[gpu] = (number, facts, [memory])
         self.rows += 1
         name = re.split(r"[/\\]", row.get("process", ""))[-1][:40]
