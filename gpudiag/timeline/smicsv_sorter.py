@@ -39,7 +39,11 @@ class _Pile:
         text, marks = "\n".join(self.text) + "\n", np.array(self.marks, dtype=np.int64)
         if '"' in text:
             # Only a record with quotes may hold line ends and commas within a cell.
-            table = pd.DataFrame(list(map(_quoted, self.text)), dtype=object)
+            # A stray quote may glue cells: such a row stays, empty, and is dropped with its reason.
+            records = [_quoted(line) for line in self.text]
+            blank = [""] * self.width
+            whole = [cells if len(cells) == self.width else blank for cells in records]
+            table = pd.DataFrame(whole, dtype=object)
         else:
             table = pd.read_csv(io.StringIO(text), **OPTIONS, names=range(self.width))
         self.text, self.marks = [], []
