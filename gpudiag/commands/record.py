@@ -60,15 +60,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quiet", action="store_true", help="no summary at the end; only what went wrong"
     )
-    parser.add_argument("program", nargs="?", help="the command to run, best after --")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments, untouched")
+    # one positional, not two: argparse takes a -- that follows the first away
+    parser.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="PROGRAM ARGUMENTS",
+        help="the command to run, best after --, and its arguments, untouched",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Record the command; its exit code, or 0 for a recording without one."""
     from gpudiag.record.recorder import Options, record_and_leave
 
-    command = [] if args.program is None else [args.program, *args.arguments]
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if command and args.pid is not None:
         raise UsageError(
             "--pid and a command: one of the two is recorded",

@@ -105,6 +105,21 @@ def test_arguments_are_exact(tmp_path: Path, arguments: list[str]) -> None:
     assert json.loads(done.stdout) == arguments
 
 
+@pytest.mark.parametrize("before", [[], ["--"]])
+def test_separators_of_the_command_are_its_own(tmp_path: Path, before: list[str]) -> None:
+    """Case 7. GIVEN a command whose first argument is -- THEN it gets that, whether or not there
+    is one of the recorder's before the command."""
+    show = tmp_path / "show"
+    show.write_text(f"#!{sys.executable}\nimport sys, json; print(json.dumps(sys.argv[1:]))\n")
+    show.chmod(0o755)
+    words = [sys.executable, "-m", "gpudiag", "record", "--quiet", *before, str(show)]
+    arguments = ["--", "--quiet", "-o", "x", "--", "--duration=1s"]
+    done = subprocess.run(
+        [*words, *arguments], cwd=tmp_path, env=environment(), capture_output=True, check=True
+    )
+    assert json.loads(done.stdout) == arguments
+
+
 def test_arguments_may_be_any_bytes(tmp_path: Path) -> None:
     """Case 7. GIVEN an argument that is no UTF-8 THEN it arrives, and the recording is readable."""
     done = subprocess.run(
