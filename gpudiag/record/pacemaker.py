@@ -70,6 +70,11 @@ class Pacemaker:
             self._timer = now + _PATIENCE * self._interval
         return batch
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether a batch has begun and nothing can be done before its next reading."""
+        return self._expected is not None and self._ready is None and bool(self._rows)
+
     def timer_due(self, now: float) -> bool:
         """Whether a row without GPU readings must be written now; sets the next time for it."""
         if now < self._timer:

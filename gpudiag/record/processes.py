@@ -120,7 +120,9 @@ class Processes:
         self._roles = self._rank_columns.assign(alive, facts, roles.assign(facts, self._roles))
         self._roles_state = state[:2]
         self._roles_of = set(alive)
-        self._roles_until = now + _ROLES_S
+        # who holds workers is told by them, and not by CPU
+        told = self._roles.main is not None and self._roles.workers
+        self._roles_until = float("inf") if told else now + _ROLES_S
 
     def _main_columns(self, main: Member | None) -> Columns:
         if main is None:

@@ -96,9 +96,11 @@ class Sampler:
             self._tell_changes()
             self._tick_if_due(time.monotonic())
             now = time.monotonic()
-            wait = min(self._gpus.deadline(now), self._use.deadline(), self._until) - now
+            wake = min(self._gpus.deadline(now), self._use.deadline(), self._until)
             try:
-                self._take(self._inbox.get(timeout=max(wait, 0.0)))
+                self._take(self._inbox.get(timeout=max(wake - now, 0.0)))
+                while self._ended is None and self._gpus.pacemaker.incomplete:
+                    self._take(self._inbox.get(timeout=max(wake - time.monotonic(), 0.0)))
                 while True:  # all that came in one lump is seen before a row is written
                     self._take(self._inbox.get_nowait())
             except queue.Empty:
