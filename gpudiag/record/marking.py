@@ -16,10 +16,13 @@ from collections.abc import Iterator
 
 LONGEST = 500  # characters of a mark
 _DEEPEST = 64
-_SHORT_OF_IT_S = 5.0  # so long nothing is looked for after nothing was found
+# so long nothing is looked for after nothing was found: little at first, since a recorder listens
+# a moment after it has started its command only
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _ANSWER_S = 2.0
 _found: tuple[int, int] | None = None  # this process, and the one whose recorder it has found
 _none_until = float("-inf")
+_pause = _FIRST_PAUSE_S
 
 
 def mark(text: object) -> bool:
@@ -27,7 +30,7 @@ def mark(text: object) -> bool:
 
     False, quietly, if no recording encloses this process or it does not listen. Linux only.
     """
-    global _found, _none_until
+    global _found, _none_until, _pause
     try:
         me = os.getpid()
         if _found is not None and _found[0] == me:
@@ -38,9 +41,10 @@ def mark(text: object) -> bool:
             return False
         for pid in lineage(me):
             if send(str(text), pid):
-                _found = (me, pid)
+                _found, _pause = (me, pid), _FIRST_PAUSE_S
                 return True
-        _none_until = time.monotonic() + _SHORT_OF_IT_S
+        _none_until = time.monotonic() + _pause
+        _pause = min(2 * _pause, _LONGEST_PAUSE_S)
     except Exception:  # whatever it is, a training does not end for a mark
         pass
     return False

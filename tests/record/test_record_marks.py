@@ -66,7 +66,7 @@ def test_from_python_until_the_very_end(tmp_path: Path) -> None:
     script = (
         "import gpudiag, os, time\n"
         "end = time.monotonic() + 60\n"
-        "while not gpudiag.mark('begin') and time.monotonic() < end: time.sleep(5.1)\n"
+        "while not gpudiag.mark('begin') and time.monotonic() < end: time.sleep(0.1)\n"
         "if os.fork() == 0:\n"
         "    gpudiag.mark('child'); os._exit(0)\n"
         "os.wait()\n"
@@ -121,9 +121,15 @@ def test_nothing_is_looked_for_again_at_once(monkeypatch: pytest.MonkeyPatch) ->
     walks: list[int] = []
     monkeypatch.setattr(marking, "_found", None)
     monkeypatch.setattr(marking, "_none_until", float("-inf"))
+    monkeypatch.setattr(marking, "_pause", 0.1)
     monkeypatch.setattr(marking, "lineage", lambda pid: walks.append(pid) or iter(()))
-    assert [mark(step) for step in range(50)] == [False] * 50
-    assert len(walks) == 1
+    clock = [100.0]
+    monkeypatch.setattr(marking.time, "monotonic", lambda: clock[0])
+    for step in range(2000):
+        assert mark(step) is False
+        clock[0] += 0.01
+    # after 0.1, 0.3, 0.7, 1.5, 3.1, 6.3 s, and then every 5 s
+    assert len(walks) == 9
 
 
 def test_it_never_raises(monkeypatch: pytest.MonkeyPatch) -> None:
