@@ -17,6 +17,7 @@ from gpudiag.errors import UnreadableError
 from gpudiag.timeline.columns import FORMAT, parse_name
 from gpudiag.timeline.load import Log
 from gpudiag.timeline.model import Dropped, Source, Timeline
+from gpudiag.timeline.plausible import LONGEST_S, clear
 from gpudiag.timeline.runcsv_meta import Meta, check_format
 
 NAME = "gpudiag run.csv"
@@ -56,11 +57,18 @@ def read(log: Log, interval_s: float | None = None) -> Timeline:
     if frame is None:
         frame, headers, blank = _sifted(data[:end], comments, names, header, dropped)
     frame = frame[[name for name in names if known[name]]].set_index("t_s")
+    if frame.empty and dropped:
+        raise UnreadableError(
+            f"{log.path}: no row of the recording can be used; line {dropped[0].line}: "
+            f"{dropped[0].reason}",
+            "the file was damaged after it was recorded",
+        )
     if frame.empty:
         raise UnreadableError(
             f"{log.path}: the recording holds no sample",
             "the command or the recorder ended before the first one",
         )
+    frame, impossible = clear(frame, meta.start.get("gpus"))
     if meta.end is None:
         notes.append("The recording was cut short: it has no end line.")
     times = frame.index.to_numpy()
@@ -74,7 +82,7 @@ def read(log: Log, interval_s: float | None = None) -> Timeline:
         span_s=float(times[-1] - times[0]),
         interval_s=float(np.median(np.diff(times))) if len(times) > 1 else None,
         dropped=tuple(sorted(dropped, key=lambda d: d.line)),
-        notes=(*notes, *meta.notes),
+        notes=(*notes, *impossible, *meta.notes),
     )
     return Timeline(frame, meta.start, source, tuple(meta.events), meta.end)
 
@@ -122,13 +130,14 @@ def _names(header: bytes, notes: list[str], path: str) -> tuple[list[str], dict[
     """The column names, made unique, and for each whether it belongs to the format."""
     names: list[str] = []
     known: dict[str, bool] = {}
-    aside = []
+    aside: list[str] = []
+    twice: list[str] = []
     for position, text in enumerate(header.decode("utf-8", "replace").split(",")):
         name = text.strip()
         parsed = parse_name(name)
         ours = parsed is not None and parsed[0].in_file(parsed[1] or 0) == name
         if not ours or name in known:
-            aside.append(name[:40] or f"column {position + 1}")
+            (twice if ours else aside).append(name[:40] or f"column {position + 1}")
             ours, name = False, f"?{position}"
         names.append(name)
         known[name] = ours
@@ -137,6 +146,8 @@ def _names(header: bytes, notes: list[str], path: str) -> tuple[list[str], dict[
             f"{path}: the header line of the recording is damaged: it has no column t_s",
             "the line after the start line names the columns",
         )
+    if twice:
+        notes.append(f"Only the first of equal columns was taken: {', '.join(twice[:8])}.")
     if aside:
         more = f" and {len(aside) - 8} more" if len(aside) > 8 else ""
         listed = ", ".join(aside[:8]) + more
@@ -156,7 +167,7 @@ def _fast(rows: bytes, names: list[str]) -> pd.DataFrame | None:
     if frame is None or len(frame) != count:
         return None
     times = frame["t_s"].to_numpy()
-    sound = bool(np.all(np.diff(times) > 0)) and bool(np.isfinite(times).all())
+    sound = bool(np.all(np.diff(times) > 0)) and bool((np.abs(times) <= LONGEST_S).all())
     return frame if sound and not _infinite(frame) else None
 
 
@@ -235,6 +246,8 @@ def _fault(line: bytes, plain: list[bool], time_at: int, last: float) -> str:
     if not cells[time_at]:
         return "no time"
     now = float(cells[time_at])
+    if abs(now) > LONGEST_S:
+        return f"its time {cells[time_at][:20]} is not possible"
     if not now > last:
         return f"its time {cells[time_at]} does not follow the row before"
     if any(

@@ -152,7 +152,8 @@ def test_columns_that_the_format_does_not_know() -> None:
     text = RUN.replace(HEADER, "t_s,skew_s,note,gpu0_util_pct,gpu00_util_pct,host_cpu_pct,skew_s")
     run = of(text.replace("0.0021", "text"))
     assert list(run.frame.columns) == ["skew_s", "gpu0_util_pct", "host_cpu_pct"]
-    assert any("note, gpu00_util_pct, skew_s" in note for note in run.source.notes)
+    assert any("left aside: note, gpu00_util_pct." in note for note in run.source.notes)
+    assert any("Only the first of equal columns was taken: skew_s." in n for n in run.source.notes)
 
 
 def test_a_newer_format_is_refused_clearly() -> None:
