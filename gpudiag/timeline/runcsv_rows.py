@@ -28,7 +28,7 @@ def fast(rows: bytes, names: list[str]) -> pd.DataFrame | None:
     if frame is None or len(frame) != count:
         return None
     times = frame["t_s"].to_numpy()
-    sound = bool(np.all(np.diff(times) > 0)) and bool((np.abs(times) <= LONGEST_S).all())
+    sound = bool((np.abs(times) <= LONGEST_S).all()) and bool(np.all(np.diff(times) > 0))
     return frame if sound and not _infinite(frame) else None
 
 
