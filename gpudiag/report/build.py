@@ -10,6 +10,7 @@ from gpudiag import __version__
 from gpudiag.diagnose.model import CauseVerdict, Diagnosis, Finding, Framework, Ledger, Remedy
 from gpudiag.masking import masked_command
 from gpudiag.report import words
+from gpudiag.report.brief import brief
 from gpudiag.report.clean import clean, clean_code
 from gpudiag.report.environment import environment, mapping, settings
 from gpudiag.report.labels import percents
@@ -45,23 +46,28 @@ def build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
     command = _command(timeline)
     drawn = _figures(diagnosis, timeline) if figures else {}
     total = diagnosis.ledger.wall_s * len(diagnosis.ledger.gpus)
+    ledger, fine = _ledger(diagnosis.ledger), _checks(diagnosis, "fine")
+    unchecked = _checks(diagnosis, "unchecked")
+    findings = tuple(
+        _finding(finding, diagnosis.framework, total, drawn.get(f"finding-{place}"))
+        for place, finding in enumerate(diagnosis.findings, 1)
+    )
+    recorded = timeline.column("main_cpu_pct") is not None
     return View(
         file=clean(timeline.source.path, 300),
         title=clean(PurePath(timeline.source.path).name or "recording", 120),
         state=diagnosis.state,
         symbol=words.SYMBOLS[diagnosis.state],
         sentence=words.verdict(clean(diagnosis.sentence, 600)),
+        brief=brief(diagnosis.state, ledger, findings, fine, unchecked, recorded=recorded),
         facts=_facts(diagnosis, timeline),
         command=command,
         framework=words.FRAMEWORKS[diagnosis.framework],
-        ledger=_ledger(diagnosis.ledger),
-        findings=tuple(
-            _finding(finding, diagnosis.framework, total, drawn.get(f"finding-{place}"))
-            for place, finding in enumerate(diagnosis.findings, 1)
-        ),
-        fine=_checks(diagnosis, "fine"),
+        ledger=ledger,
+        findings=findings,
+        fine=fine,
         superseded=_checks(diagnosis, "superseded"),
-        unchecked=_checks(diagnosis, "unchecked"),
+        unchecked=unchecked,
         limits=tuple(clean(limit) for limit in diagnosis.limits),
         overview=drawn.get("overview"),
         heat=drawn.get("heat"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from gpudiag.report.view import CauseView, FindingView, RemedyView, View
+from gpudiag.report.view import Brief, CauseView, FindingView, RemedyView, View
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]~|$])")
 _LINE_START = re.compile(r"^(\s*)([#+\-=]|\d+(?=[.)](?:\s|$)))")
@@ -25,6 +25,7 @@ def render_markdown(view: View) -> str:
         f"<!-- {text(view.made_by)} -->",
         f"## {view.symbol} {view.state.capitalize()}: {text(view.headline)}",
         text(view.lead),
+        _list(_line(line) for line in view.brief),
         code(view.command) if view.command else "",
         " · ".join(text(value) for _, value in view.facts),
     ]
@@ -47,6 +48,11 @@ def render_markdown(view: View) -> str:
     blocks += _folded("How to repeat this", repeat)
     blocks.append(f"<sub>Made by {text(view.made_by)} from {code(view.file)}.</sub>")
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _line(line: Brief) -> str:
+    rest = f", {text(line.rest)}" if line.rest else ""
+    return f"{line.heading}: **{text(line.figure)}**{rest}"
 
 
 def _finding(number: int, finding: FindingView) -> list[str]:

@@ -24,6 +24,11 @@ def print_terminal(view: View, console: Console) -> None:
     say = _Printer(console)
     say(f"{view.symbol} {view.state.capitalize()}", style=_STATE[view.state])
     say(view.sentence, style="bold")
+    if view.state != "problem":
+        for line in view.brief:
+            say(
+                f"{line.heading}: {line.figure}" + (f", {line.rest}" if line.rest else ""), indent=2
+            )
     if view.command:
         say(view.command, style="dim")
     say(" · ".join(text for name, text in view.facts if name != "Exit"), style="dim")

@@ -132,6 +132,16 @@ class CheckView:
 
 
 @dataclass(frozen=True)
+class Brief:
+    """A line under the verdict: a heading, the figure or word, the rest, and where to read on."""
+
+    heading: str
+    figure: str
+    rest: str
+    link: str = ""
+
+
+@dataclass(frozen=True)
 class Table:
     """A small table: a caption, the heads of its columns, rows of texts."""
 
@@ -159,6 +169,7 @@ class View:
     state: State
     symbol: str
     sentence: str
+    brief: tuple[Brief, ...]
     facts: tuple[tuple[str, str], ...]
     command: str
     framework: str

@@ -24,7 +24,9 @@ _PATIENCE_S = 60
 class Page:
     """A page opened from a file. `requests` and `complaints` hold what the browser reported."""
 
-    def __init__(self, path: Path, *, width: int = 1280, dark: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, width: int = 1280, dark: bool = False, scripts: bool = True
+    ) -> None:
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self._number, self._buffer = 0, b""
@@ -38,6 +40,7 @@ class Page:
         self.resize(width)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
+        self.ask("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.ask("Page.navigate", url=path.resolve().as_uri())
         self._wait_for("Page.loadEventFired")
 
@@ -74,9 +77,11 @@ class Page:
                 assert "error" not in answer, answer
                 return dict(answer["result"])
 
-    def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
-        result = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+    def evaluate(self, expression: str, *, wait: bool = False) -> Any:
+        """The value of a JavaScript expression in the page, of a promise if `wait`."""
+        result = self.ask(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=wait
+        )
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 

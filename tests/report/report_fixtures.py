@@ -287,6 +287,16 @@ def whole_day(gpus: int = 8, hours: float = 24.0) -> tuple[Diagnosis, Timeline]:
                      ledger, diagnosis.framework), recording(columns)  # fmt: skip
 
 
+def many_gpus() -> tuple[Diagnosis, Timeline]:
+    """Twenty minutes on four GPUs, each at a level of its own, the third busier from 400 to 800 s."""
+    n = 1200
+    columns = {f"gpu{k}_util_pct": np.full(n, 100.0 - 20 * k) for k in range(4)}
+    columns["gpu2_util_pct"][400:800] = 97.0
+    columns["gpu3_util_pct"][100:200] = np.nan
+    diagnosis, _ = healthy()
+    return diagnosis, recording({**columns, "main_cpu_pct": np.full(n, 100.0)})
+
+
 def hostile() -> tuple[Diagnosis, Timeline]:
     """Every text from outside is an attack, and one is a hundred kilobytes long."""
     long = HOSTILE + "A" * 100_000
@@ -320,7 +330,7 @@ def hostile() -> tuple[Diagnosis, Timeline]:
 
 PAGES: dict[str, Callable[[], tuple[Diagnosis, Timeline]]] = {
     "starving": starving, "healthy": healthy, "foreign_log": foreign_log,
-    "creeping": creeping, "whole_day": whole_day, "hostile": hostile,
+    "creeping": creeping, "many_gpus": many_gpus, "whole_day": whole_day, "hostile": hostile,
 }  # fmt: skip
 
 if __name__ == "__main__":

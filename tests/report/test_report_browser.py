@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import axe
 import chromium
 import pytest
 import report_fixtures
@@ -21,6 +23,19 @@ WIDE_PARTS = (
     " && e.getBoundingClientRect().right > innerWidth + 1"
     " && !e.closest('pre, .table, .skip')).map(e => e.outerHTML.slice(0, 120))"
 )
+VIOLATIONS = """(async () => {
+  document.querySelectorAll('details').forEach(part => { part.open = true; });
+  const found = await axe.run(document, {resultTypes: ['violations']});
+  return JSON.stringify(found.violations.map(v => [v.id, v.nodes.length, v.nodes[0].html]));
+})()"""
+POINTER = """(() => {
+  const plot = document.querySelector('%s'), box = plot.getBoundingClientRect();
+  const at = {clientX: box.left + box.width * 0.5, clientY: box.top + box.height * 0.57};
+  const target = document.elementFromPoint(at.clientX, at.clientY) || plot;
+  (plot.contains(target) ? target : plot).dispatchEvent(
+    new PointerEvent('pointermove', {...at, bubbles: true}));
+  return JSON.stringify([...plot.querySelectorAll('.t-note')].map(note => note.textContent));
+})()"""
 COLOURS = "getComputedStyle(document.body).backgroundColor"
 
 
@@ -86,3 +101,47 @@ def test_dark_and_printed_pages_differ_from_the_light_one(tmp_path: Path) -> Non
         assert page.evaluate(f"{folded}.getBoundingClientRect().height") > 10
     finally:
         page.close()
+
+
+@pytest.mark.skipif(not axe.SCRIPT.exists(), reason=axe.MISSING)
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", ["starving", "healthy", "foreign_log", "many_gpus"])
+def test_axe_finds_no_barrier(name: str, dark: bool, tmp_path: Path) -> None:
+    """GIVEN a report, light or dark, all parts unfolded, THEN axe-core reports no violation."""
+    opened = chromium.Page(render(*report_fixtures.PAGES[name](), tmp_path / "run.html"), dark=dark)
+    try:
+        opened.evaluate(axe.SCRIPT.read_text("utf-8") + "\n;typeof axe")
+        assert json.loads(opened.evaluate(VIOLATIONS, wait=True)) == []
+        opened.evaluate("document.querySelector('main').append(new Image())")
+        [[found, _, _]] = json.loads(opened.evaluate(VIOLATIONS, wait=True))
+        assert found == "image-alt"  # the checker itself works
+    finally:
+        opened.close()
+
+
+def test_values_are_read_out_under_the_pointer(tmp_path: Path) -> None:
+    """GIVEN plots, WHEN the pointer is over one, THEN time and value stand beside each title."""
+    opened = chromium.Page(render(*report_fixtures.many_gpus(), tmp_path / "run.html"))
+    try:
+        opened.evaluate("document.querySelector('#overview-h').scrollIntoView()")
+        [cell] = json.loads(opened.evaluate(POINTER % "svg[aria-labelledby^=heat]"))
+        assert cell == "GPU 2, 9 min 29 s: 95 to 100 %"
+        notes = json.loads(opened.evaluate(POINTER % "svg[aria-labelledby^=overview]"))
+        values = [note.split(": ")[1] for note in notes]
+        assert values[:4] == ["100 %", "80 %", "97 %", "40 %"]
+        assert not opened.complaints
+    finally:
+        opened.close()
+
+
+def test_without_a_script_nothing_is_missing(tmp_path: Path) -> None:
+    """GIVEN a browser that runs no script, THEN text, plots and folded parts are all there."""
+    opened = chromium.Page(
+        render(*report_fixtures.starving(), tmp_path / "run.html"), scripts=False
+    )
+    try:
+        assert opened.evaluate("document.querySelectorAll('.copy-button').length") == 0
+        assert opened.evaluate("document.querySelectorAll('.plot .t-line').length") > 5
+        assert opened.evaluate("document.querySelectorAll('details > summary').length") > 3
+    finally:
+        opened.close()

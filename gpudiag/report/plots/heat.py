@@ -27,7 +27,7 @@ LEVELS = (
     ("e", 95.0, "75 to 95"),
     ("f", float("inf"), "95 to 100 %"),
 )
-_KEY = 96  # pixels for a level in the key
+_KEY = 84  # pixels for a level in the key
 
 
 class Row(NamedTuple):

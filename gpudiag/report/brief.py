@@ -1,0 +1,108 @@
+"""⑤ The four lines under the verdict: what a reader in a hurry takes along, whatever the verdict.
+
+A run with a problem, a healthy one and one of which nothing can be told say equally loudly what is
+known, why, what to do next, and how sure that is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from gpudiag.diagnose.model import State
+from gpudiag.report.view import Brief, CheckView, FindingView, LedgerView
+from gpudiag.report.words import sentence
+
+_FIRST = re.compile(r"(?<=[.!?:;])\s")
+_LONGEST = 160
+_UNKNOWN = "#unchecked-h"
+
+
+def brief(
+    state: State,
+    ledger: LedgerView,
+    findings: Sequence[FindingView],
+    fine: Sequence[CheckView],
+    unchecked: Sequence[CheckView],
+    *,
+    recorded: bool,
+) -> tuple[Brief, ...]:
+    """The lines; `recorded`: by gpudiag, with the CPU side and not from a log of the GPUs alone."""
+    if state == "problem" and findings:
+        return _problem(findings[0])
+    done = _rules(len(fine) + len(findings))
+    found = "none found a problem" if not findings else f"{len(findings)} found something"
+    lines = [_time(ledger), Brief("Checked", done, found, "#fine-h")]
+    if unchecked:
+        lines.append(
+            Brief("Could not be checked", _rules(len(unchecked)), _why(unchecked), _UNKNOWN)
+        )
+    else:
+        lines.append(Brief("Could not be checked", "Nothing", "every rule had its figures"))
+    if state == "cannot tell":
+        lines.append(_next(recorded))
+    return tuple(line for line in lines if line.figure)
+
+
+def _problem(top: FindingView) -> tuple[Brief, ...]:
+    link = "#finding-1"
+    (_, cost, of_what), *_, (_, sure, because) = top.stakes
+    holding = [cause for cause in top.causes if cause.verdict == "holds"]
+    unknown = sum(cause.verdict == "unknown" for cause in top.causes)
+    if holding:
+        more = f"and {len(holding) - 1} more" if len(holding) > 1 else ""
+        why = Brief("Why", holding[0].title, more, link)
+    elif unknown:
+        why = Brief("Why", "Not established", f"{unknown} causes could not be checked", link)
+    else:
+        why = Brief("Why", "", "", link)
+    remedies = [remedy for cause in holding for remedy in cause.remedies]
+    if remedies:
+        change = Brief("What to change", _short(remedies[0].text), "", link)
+    else:
+        change = Brief("What to do", _short(top.confirm), "", link)
+    heading = "What it costs" if top.cost is None else "What was lost"
+    lines = (Brief(heading, f"{cost} {of_what}", ""), why, change, Brief("How sure", sure, because))
+    return tuple(line for line in lines if line.figure)
+
+
+def _time(ledger: LedgerView) -> Brief:
+    if not ledger.rows:
+        return Brief("GPU time", "Cannot be split" if ledger.reason else "", ledger.reason)
+    busy = next((row for row in ledger.rows if row.kind == "busy"), None)
+    if busy is None:
+        return Brief("GPU time", "None", "of it was seen busy")
+    return Brief("GPU time", f"{busy.percent} busy", f"{busy.time} of {ledger.total}")
+
+
+def _next(recorded: bool) -> Brief:
+    if not recorded:
+        return Brief(
+            "What would tell",
+            "Record the next run",
+            "gpudiag record adds what is missing",
+            _UNKNOWN,
+        )
+    return Brief("What would tell", "A longer recording", "or a profiler, where no rule knows more")
+
+
+def _why(unchecked: Sequence[CheckView]) -> str:
+    """The commonest reason."""
+    counts = Counter(reason for check in unchecked for reason in check.missing)
+    if not counts:
+        return ""
+    reason, _ = counts.most_common(1)[0]
+    return (
+        f"{'mostly because' if len(counts) > 1 else 'because'} {reason.split('; ')[0][:_LONGEST]}"
+    )
+
+
+def _rules(count: int) -> str:
+    return "1 rule" if count == 1 else f"{count} rules"
+
+
+def _short(text: str) -> str:
+    """The first sentence; cut where it is long."""
+    first = sentence(_FIRST.split(text.strip(), maxsplit=1)[0].rstrip(":;")) if text.strip() else ""
+    return first if len(first) <= _LONGEST else first[:_LONGEST].rsplit(" ", 1)[0] + " …"
