@@ -61,15 +61,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rules", metavar="DIR", action="append", default=[],
         help="also use the rules in this folder (may be given more than once)",
     )  # fmt: skip
+    parser.add_argument(
+        "--thresholds", metavar="FILE",
+        help="other values for thresholds of the rules, as TOML (the report says which)",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     """Print one line a finding, or JSON; 1 if a limit is broken, else 0."""
     from gpudiag.diagnose import diagnose, load_rules
+    from gpudiag.diagnose.thresholds import with_thresholds
     from gpudiag.resources import rules_dir
 
     timeline = reading.read_timeline(args)
-    rules = load_rules([rules_dir(), *map(Path, args.rules)]) if args.rules else None
+    rules = load_rules([rules_dir(), *map(Path, args.rules)])
+    if args.thresholds:
+        rules = with_thresholds(rules, args.thresholds)
     result = check(diagnose(timeline, rules), timeline, args.fail_on, args.max_stall)
     if args.format == "json":
         print(json.dumps(document(result, args), indent=2, sort_keys=True, allow_nan=False))

@@ -59,6 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also use the rules in this folder (may be given more than once)",
     )  # fmt: skip
     parser.add_argument(
+        "--thresholds", metavar="FILE",
+        help="other values for thresholds of the rules, as TOML (the report says which)",
+    )  # fmt: skip
+    parser.add_argument(
         "--force", action="store_true", help="replace OUT even if gpudiag did not make it"
     )
 
@@ -130,12 +134,15 @@ def _diagnosed(args: argparse.Namespace) -> tuple[Diagnosis, Timeline]:
 
 def _work(args: argparse.Namespace, tell: Callable[[str], None]) -> tuple[Diagnosis, Timeline]:
     from gpudiag.diagnose import diagnose, load_rules
+    from gpudiag.diagnose.thresholds import with_thresholds
     from gpudiag.resources import rules_dir
 
     tell("reading")
     timeline = reading.read_timeline(args)
     tell("diagnosing")
-    rules = load_rules([rules_dir(), *map(Path, args.rules)]) if args.rules else None
+    rules = load_rules([rules_dir(), *map(Path, args.rules)])
+    if args.thresholds:
+        rules = with_thresholds(rules, args.thresholds)
     diagnosis = diagnose(timeline, rules)
     tell("drawing")
     return diagnosis, timeline

@@ -45,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     test.add_argument(
         "paths", nargs="*", metavar="DIR", help="folders or files (default: the built-in rules)"
     )
+    test.add_argument(
+        "--thresholds", metavar="FILE", help="try the rules with other values for their thresholds"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         case "check":
             return _check(args.paths)
         case _:
-            return _test(args.paths)
+            return _test(args.paths, args.thresholds)
 
 
 def _rules(folders: Sequence[str]) -> tuple[Rule, ...]:
@@ -155,11 +158,14 @@ def _check(paths: Sequence[str]) -> int:
     return 0
 
 
-def _test(paths: Sequence[str]) -> int:
+def _test(paths: Sequence[str], thresholds: str | None) -> int:
     from gpudiag.diagnose.load import load_rules
     from gpudiag.diagnose.rule_tests import run_rule_tests
+    from gpudiag.diagnose.thresholds import with_thresholds
 
     rules = load_rules(paths or None)
+    if thresholds:
+        rules = with_thresholds(rules, thresholds)
     results = run_rule_tests(rules)
     failed = [result for result in results if result.failure]
     for result in failed:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from gpudiag.diagnose.check import Result, check
 from gpudiag.diagnose.compiled import CompiledRule, compile_rule
 from gpudiag.diagnose.evaluate import Evaluator, Signals
@@ -14,6 +16,7 @@ from gpudiag.diagnose.ledger import time_ledger
 from gpudiag.diagnose.load import load_rules
 from gpudiag.diagnose.model import SEVERITIES, Check, Diagnosis, Finding, Rule
 from gpudiag.diagnose.nodes import vocabulary
+from gpudiag.diagnose.thresholds import changes, limits_from
 from gpudiag.diagnose.verdict import Facts, limits_of, verdict_of
 from gpudiag.signals.base import REGISTRY
 from gpudiag.signals.clock import clock_of
@@ -36,8 +39,14 @@ def diagnose(timeline: Timeline, rules: Sequence[Rule] | None = None) -> Diagnos
     Raises RuleError only where the built-in rules cannot be read.
     """
     chosen = load_rules() if rules is None else rules
+    # cells may be near the largest figure there is: what overflows becomes unknown, silently
+    with np.errstate(all="ignore"):
+        return _diagnose(timeline, chosen)
+
+
+def _diagnose(timeline: Timeline, chosen: Sequence[Rule]) -> Diagnosis:
     symbols = vocabulary(REGISTRY)
-    signals = SignalSet(timeline)
+    signals = SignalSet(timeline, limits_from(chosen))
     evaluator = Evaluator(signals)
     findings, checks = evaluate([compile_rule(rule, symbols) for rule in chosen], evaluator)
     facts = Facts.of(evaluator)
@@ -49,7 +58,7 @@ def diagnose(timeline: Timeline, rules: Sequence[Rule] | None = None) -> Diagnos
         checks,
         time_ledger(signals),
         framework_of(timeline),
-        limits_of(facts),
+        (*limits_of(facts), *changes(chosen)),
         _figures(signals),
     )
 

@@ -15,12 +15,16 @@ Verdict = Literal["holds", "ruled out", "unknown"]
 
 @dataclass(frozen=True)
 class Threshold:
-    """A named figure that expressions of a rule use, with the source it rests on."""
+    """A named figure that expressions of a rule use, with the source it rests on.
+
+    `original` is the rule's own value where a user has set another one.
+    """
 
     name: str
     value: float
     unit: str
     source: str
+    original: float | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.model import Check, Finding, Rule, RuleTest
 from gpudiag.diagnose.nodes import Node, vocabulary
 from gpudiag.diagnose.series import parse_series
+from gpudiag.diagnose.thresholds import limits_from
 from gpudiag.diagnose.truth import Unknown
 from gpudiag.errors import RuleError
 from gpudiag.signals.base import REGISTRY
@@ -48,7 +49,7 @@ def run_rule_tests(rules: Iterable[Rule]) -> tuple[RuleTestResult, ...]:
 
 
 def _run(compiled: CompiledRule, test: RuleTest) -> RuleTestResult:
-    evaluator = Evaluator(SignalSet(timeline_of(test)))
+    evaluator = Evaluator(SignalSet(timeline_of(test), limits_from([compiled.rule])))
     findings, (check,) = evaluate([compiled], evaluator)
     failure = _failure(test, findings, check)
     return RuleTestResult(compiled.rule, test, failure, _figures(compiled, evaluator))
