@@ -3,7 +3,8 @@
 A trend test alone calls 60 to 100 % of warm-ups, high-water marks and evaluation phases a leak. So
 the minimum of each of 24 equal windows is taken (which removes sawtooths and short peaks), benign
 and growing shapes are fitted to these, and growth is believed only if it explains them clearly
-better, goes on in the last third, and does not rest on one jump.
+better, goes on in the last third, and does not rest on one jump. Regular steps (stairs.py) count,
+too. Where the memory grew and neither can be said, the answer is that it cannot be told.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
+from gpudiag.signals.stairs import Stairs, find_stairs
+
 Array = npt.NDArray[np.float64]
 
 WINDOWS = 24
@@ -22,6 +25,8 @@ NOISE_MIB = 4.0  # readings are whole MiB and allocators work in 2 MiB pages
 MARGIN = 6.0  # BIC difference that counts as strong evidence (Kass and Raftery 1995)
 GROWTH_MIB = 256.0
 GROWTH_SHARE = 0.01  # of the capacity
+NOTABLE_MIB = 512.0  # growth that is worth a word, …
+NOTABLE_SHARE = 0.02  # … or this share of the capacity, if more
 RECENT_SHARE = 0.5  # the last third must grow at half the overall slope
 # Where the record begins on a logarithm, as a share of its length: a tenth is left out before.
 LOG_OFFSETS = (0.02, 0.04, 0.07, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.23, 0.26)
@@ -33,7 +38,9 @@ class Creep:
     """What the detector found. Slopes in MiB/s, the rest in MiB; `growing` is its verdict.
 
     `margin` is BIC(best benign) - BIC(best growing): positive favours growth. `low` and `high` are
-    the 95 % interval of the slope. `jump` is the largest single rise of the floors.
+    the 95 % interval of the slope. `jump` is the largest single rise of the floors. `late` is the
+    rise in the last two thirds above all floors of the first. `stairs` are set where it grows in
+    regular steps, which then give the slope.
     """
 
     growing: bool
@@ -45,6 +52,24 @@ class Creep:
     jump: float
     rises: int
     benign: str
+    late: float
+    stairs: Stairs | None = None
+
+    def unclear(self, capacity_mib: float | None) -> str:
+        """Why neither growth nor its absence can be said; empty if one of them can."""
+        if self.growing or self.late <= notable(capacity_mib):
+            return ""
+        shape = {"logarithmic": "more and more slowly", "levelling off": "more and more slowly"}
+        return (
+            f"it rose by {self.late:.0f} MiB in the last two thirds of the time, "
+            f"{shape.get(self.benign, 'but neither steadily nor in regular steps')}: "
+            "whether it goes on cannot be told"
+        )
+
+
+def notable(capacity_mib: float | None) -> float:
+    """512 MiB, or 2 % of the capacity if that is known and more."""
+    return max(NOTABLE_MIB, NOTABLE_SHARE * (capacity_mib or 0.0))
 
 
 def floors(t: Array, memory: Array) -> tuple[Array, Array]:
@@ -92,6 +117,15 @@ def detect(t: Array, memory: Array, capacity_mib: float | None) -> Creep | None:
         and int((np.diff(f[third]) > 0).sum()) >= 2
         and (jump <= 0.5 * growth or growth - jump >= least)
     )
+    stairs = find_stairs(t, memory)
+    if stairs is not None and stairs.count * stairs.size < least:
+        stairs = None
+    late = max(growth_after_a_third(f), 0.0)
+    if stairs is not None:
+        return Creep(
+            True, stairs.slope, stairs.low / stairs.latest, stairs.high / stairs.soonest,
+            growth, float(margin), jump, int((steps > NOISE_MIB).sum()), best_benign, late, stairs,
+        )  # fmt: skip
     stated = min(slope, recent) if verdict else middle
     return Creep(
         growing=bool(verdict),
@@ -103,7 +137,13 @@ def detect(t: Array, memory: Array, capacity_mib: float | None) -> Creep | None:
         jump=jump,
         rises=int((steps > NOISE_MIB).sum()),
         benign=best_benign,
+        late=late,
     )
+
+
+def growth_after_a_third(f: Array) -> float:
+    """The last floor less the highest of the first third."""
+    return float(f[-1] - f[: len(f) // 3 + 1].max())
 
 
 def _benign(u: Array, f: Array) -> dict[str, float]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gpudiag.signals.base import Missing, signal
 from gpudiag.signals.compute import Absent
-from gpudiag.signals.creep import Creep, detect
+from gpudiag.signals.creep import Creep, detect, notable
 from gpudiag.signals.memory import settled
 from gpudiag.units import format_duration
 
@@ -31,8 +32,7 @@ def _detect(signals: SignalSet, gpu: int | None) -> Creep:
                 "under 10 min growth cannot be told from warm-up"
             )
         )
-    total = signals.figure("mem_total_mib", gpu)
-    found = detect(t, memory, None if isinstance(total, Missing) else total)
+    found = detect(t, memory, _total(signals, gpu))
     if found is None:
         raise Absent(Missing("its memory was measured too seldom to judge its course"))
     return found
@@ -42,10 +42,58 @@ def _detect(signals: SignalSet, gpu: int | None) -> Creep:
     "mem_creeps", "figure", "0 or 1", "gpu",
     "1 if the memory grows steadily: the floors of 24 windows fit a growing shape better than any "
     "benign one by a BIC margin of 6, by at least 256 MiB and 1 % of the GPU, still in the last "
-    "third, and not by one jump alone. Given from 10 min on.",
+    "third, and not by one jump alone; or it grows in regular steps (mem_regular_steps). Given "
+    "from 10 min on. Missing where neither is so and mem_late_growth_mib is above mem_notable_mib.",
 )  # fmt: skip
 def mem_creeps(signals: SignalSet, gpu: int | None) -> float | Missing:
-    return float(_creep(signals, gpu).growing)
+    found = _creep(signals, gpu)
+    why = found.unclear(_total(signals, gpu))
+    return Missing(f"the memory of GPU {gpu}: {why}") if why else float(found.growing)
+
+
+def _total(signals: SignalSet, gpu: int | None) -> float | None:
+    total = signals.figure("mem_total_mib", gpu)
+    return None if isinstance(total, Missing) else total
+
+
+@signal(
+    "mem_late_growth_mib", "figure", "MiB", "gpu",
+    "The last floor of the memory less the highest floor of the first third: what came in the last "
+    "two thirds and was not given back.",
+)  # fmt: skip
+def mem_late_growth_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return _creep(signals, gpu).late
+
+
+@signal(
+    "mem_regular_steps", "figure", "", "gpu",
+    "Rises of the memory of like size (the largest at most twice the smallest) at like intervals "
+    "(the longest at most one and a half times the shortest), none given back, at least four, to "
+    "the end of the run; 0 where it does not grow so.",
+)  # fmt: skip
+def mem_regular_steps(signals: SignalSet, gpu: int | None) -> float | Missing:
+    stairs = _creep(signals, gpu).stairs
+    return 0.0 if stairs is None else float(stairs.count)
+
+
+@signal("mem_step_mib", "figure", "MiB", "gpu", "Median size of the regular steps.")
+def mem_step_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
+    stairs = _creep(signals, gpu).stairs
+    return Missing("the memory does not grow in steps") if stairs is None else stairs.size
+
+
+@signal("mem_step_every_s", "figure", "s", "gpu", "Median interval of the regular steps.")
+def mem_step_every_s(signals: SignalSet, gpu: int | None) -> float | Missing:
+    stairs = _creep(signals, gpu).stairs
+    return Missing("the memory does not grow in steps") if stairs is None else stairs.every
+
+
+@signal(
+    "mem_steps_left", "figure", "", "gpu",
+    "Further steps of the median size that fit: (total - last - 400 MiB) / step, rounded down.",
+)  # fmt: skip
+def mem_steps_left(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return float(_left(signals, gpu) // signals.need("mem_step_mib", gpu))
 
 
 @signal(
@@ -70,8 +118,7 @@ def mem_growth_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
     "Growth that is worth a word after only 10 to 20 min: 512 MiB, or 2 % of the GPU if more.",
 )  # fmt: skip
 def mem_notable_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
-    total = signals.figure("mem_total_mib", gpu)
-    return 512.0 if isinstance(total, Missing) else max(512.0, 0.02 * total)
+    return notable(_total(signals, gpu))
 
 
 @signal(
@@ -100,40 +147,61 @@ def mem_rises(signals: SignalSet, gpu: int | None) -> float | Missing:
     return float(_creep(signals, gpu).rises)
 
 
-def _time_to(signals: SignalSet, gpu: int | None, slope: float) -> float:
+def _left(signals: SignalSet, gpu: int | None) -> float:
+    """MiB that can still be taken."""
     left = signals.need("mem_total_mib", gpu) - signals.need("mem_last_mib", gpu) - RESERVE_MIB
+    return max(left, 0.0)
+
+
+def _time_to(signals: SignalSet, gpu: int | None, slope: float) -> float:
+    left = _left(signals, gpu)
     if slope <= 0:
         raise Absent(Missing("at the low end of its interval the memory does not grow"))
-    return max(left, 0.0) / slope
+    return left / slope
+
+
+def _time_to_step(signals: SignalSet, gpu: int | None, size: float, every: float) -> float:
+    """Time until the step that no longer fits."""
+    stairs = _creep(signals, gpu).stairs
+    since = 0.0 if stairs is None else stairs.since
+    return max((math.floor(_left(signals, gpu) / size) + 1) * every - since, 0.0)
 
 
 @signal(
     "oom_in_s", "figure", "s", "gpu",
-    "Time to a full GPU at the present slope: (total - last - 400 MiB) / slope. Linear growth is "
-    "assumed.",
+    "Time to a full GPU at the present slope: (total - last - 400 MiB) / slope; where it grows in "
+    "regular steps, the time to the first that does not fit. Linear growth is assumed.",
 )  # fmt: skip
 def oom_in_s(signals: SignalSet, gpu: int | None) -> float | Missing:
     found = _creep(signals, gpu)
+    if found.stairs is not None:
+        return _time_to_step(signals, gpu, found.stairs.size, found.stairs.every)
     if not found.growing:
         return Missing("the memory does not grow steadily")
     return _time_to(signals, gpu, found.slope)
 
 
 @signal(
-    "oom_soonest_s", "figure", "s", "gpu", "The same at the high end of the slope's 95 % interval."
-)
+    "oom_soonest_s", "figure", "s", "gpu",
+    "The same at the high end of the slope's 95 % interval, or with the largest, quickest steps.",
+)  # fmt: skip
 def oom_soonest_s(signals: SignalSet, gpu: int | None) -> float | Missing:
     found = _creep(signals, gpu)
+    if found.stairs is not None:
+        return _time_to_step(signals, gpu, found.stairs.high, found.stairs.soonest)
     if not found.growing:
         return Missing("the memory does not grow steadily")
     return _time_to(signals, gpu, found.high)
 
 
 @signal(
-    "oom_latest_s", "figure", "s", "gpu", "The same at the low end of the slope's 95 % interval."
-)
+    "oom_latest_s", "figure", "s", "gpu",
+    "The same at the low end of the slope's 95 % interval, or with the smallest, slowest steps.",
+)  # fmt: skip
 def oom_latest_s(signals: SignalSet, gpu: int | None) -> float | Missing:
     found = _creep(signals, gpu)
+    if found.stairs is not None:
+        return _time_to_step(signals, gpu, found.stairs.low, found.stairs.latest)
     if not found.growing:
         return Missing("the memory does not grow steadily")
     return _time_to(signals, gpu, found.low)

@@ -101,10 +101,21 @@ def _capacity(signals: SignalSet) -> float | None:
     "1 if the main memory of the run grows steadily, judged like mem_creeps. The memory is what is "
     "charged to the control group without its inactive file cache, where the group has a limit; "
     "else the training process's resident memory and the workers' proportional share (PSS). Given "
-    "from 10 min on.",
+    "from 10 min on; missing where it rose by more than 512 MiB, and 2 % of what there is, in the "
+    "last two thirds and whether it goes on cannot be told.",
 )  # fmt: skip
 def host_mem_creeps(signals: SignalSet, gpu: int | None) -> float | Missing:
-    return float(_creep(signals).growing)
+    found = _creep(signals)
+    why = found.unclear(_capacity(signals))
+    return Missing(f"the main memory of the run: {why}") if why else float(found.growing)
+
+
+@signal(
+    "host_mem_late_growth_mib", "figure", "MiB", "run",
+    "As mem_late_growth_mib, for this memory.",
+)  # fmt: skip
+def host_mem_late_growth_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return _creep(signals).late
 
 
 @signal("host_mem_settled_s", "figure", "s", "run", "How long that memory was seen, start-up off.")

@@ -85,7 +85,7 @@ def _at_work(signals: SignalSet, gpu: int | None) -> tuple[Array, Array]:
             first = min(int(np.searchsorted(t, signals.clock.t[begin])), last)
     else:
         # Without utilisation the end of the job shows as the memory it gives back.
-        held = np.flatnonzero(memory >= 0.5 * memory.max())
+        held = np.flatnonzero(memory >= min(0.5 * memory.max(), memory.max()))
         last = max(int(held[-1]), first)
     return t[first : last + 1], memory[first : last + 1]
 
