@@ -7,6 +7,7 @@ sampler measures; the writer writes. What goes wrong in the latter two never rea
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import re
 import stat
@@ -195,9 +196,12 @@ class _Session:
     def _run(self) -> None:
         """Set up and sample until the command has ended."""
         try:
+            gc.disable()  # nothing that is loaded here is garbage, and looking for it costs CPU
             from gpudiag.record.setup import make_sampler
 
             sampler = make_sampler(self._options, self._launcher, self._wanted, self._started)
+            gc.freeze()
+            gc.enable()
             with self._lock:
                 self._sampler = sampler
                 if self._how is not None:

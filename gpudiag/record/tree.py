@@ -39,11 +39,7 @@ class Member:
         self.rates = Rates(None, None, None, None, None)
         self.age_s = 0.0
         self.names_read = 0
-
-    @property
-    def key(self) -> tuple[int, float]:
-        """Tells it from a later process of the same number."""
-        return self.pid, self.reading.started
+        self.key = (pid, reading.started)  # tells it from a later process of the same number
 
 
 class Tree:
