@@ -30,6 +30,15 @@ def test_on_a_full_machine_without_the_kernels_account_sleep_is_not_claimed(judg
     assert "main-sleeps-while-loading" not in [name for found in diagnosis for name in held(found)]
 
 
+def test_what_dead_workers_had_read_is_not_the_training_process(judge):
+    """GIVEN reading of ended workers that fell to a sleeping process THEN no loading in it."""
+    diagnosis = judge(
+        gpu0_util_pct=50, main_cpu_pct=45, main_cpu_wait_pct=1, main_read_mib_s=33,
+        host_idle_cores=12, **workers(4, 10, "sleeping", 12),
+    )  # fmt: skip
+    assert codes(diagnosis) == ["GD103"]
+
+
 def test_storage_of_others_is_not_the_runs(judge):
     """GIVEN I/O pressure, and a run that reads nothing from disks THEN storage is not named."""
     diagnosis = judge(

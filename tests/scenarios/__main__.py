@@ -1,4 +1,4 @@
-"""`python -m tests.scenarios [--only NAME] [--repeat N] [--kind live|made|fast]`."""
+"""`python -m tests.scenarios [--only NAME] [--repeat N] [--kind live|heavy|light|made|fast]`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from tests.scenarios.suite import line, outcomes, summary
-from tests.scenarios.table import MADE, SCENARIOS
+from tests.scenarios.table import HEAVY, LIGHT, MADE, SCENARIOS
 
 
 def main() -> int:
@@ -14,7 +14,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.scenarios", description=__doc__)
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
     parser.add_argument("--repeat", type=int, default=1)
-    parser.add_argument("--kind", choices=("all", "live", "made", "fast"), default="all")
+    kinds = ("all", "live", "heavy", "light", "made", "fast")
+    parser.add_argument("--kind", choices=kinds, default="all")
     parser.add_argument("--no-twins", action="store_true")
     asked = parser.parse_args()
     chosen = [
@@ -22,6 +23,8 @@ def main() -> int:
         for scenario in SCENARIOS
         if (not asked.only or scenario.name in asked.only)
         and (asked.kind != "live" or scenario not in MADE)
+        and (asked.kind != "heavy" or scenario in HEAVY)
+        and (asked.kind != "light" or scenario in LIGHT)
         and (asked.kind != "made" or scenario in MADE)
         and (asked.kind != "fast" or scenario.fast)
     ]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.scenarios.live import run
 from tests.scenarios.model import Outcome, Scenario
 
-BESIDE = 5  # light scenarios at a time
+BESIDE = 8  # light scenarios at a time
 WHOLE_STALL = 0.6  # of the bound, where the remedy removes the whole stall
 
 

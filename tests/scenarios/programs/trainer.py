@@ -23,7 +23,7 @@ from gpudiag.demo.loader import Loader
 
 BATCH = 16
 DEFAULTS: dict[str, Any] = {
-    "seconds": 45,  # of training, start-up not counted
+    "seconds": 42,  # of training, start-up not counted
     "workers": 0,
     "cpu_ms": 0,  # CPU of a batch in the loader
     "latency_ms": 0,  # wait of each sample's read
