@@ -127,7 +127,7 @@ class Section:
             self.wrong(name, "must be text in quotes")
         elif len(value) > longest:
             self.wrong(name, f"longer than {longest} characters")
-        elif any(not c.isprintable() and c not in "\n\t" for c in value):
+        elif not value.replace("\n", "").replace("\t", "").isprintable():
             self.wrong(name, "holds a control character")
         elif default is None and not value.strip():
             self.wrong(name, "is empty")

@@ -34,6 +34,7 @@ _KINDS = {
     "pauses": "pause", "imbalance": "imbalance", "idle_gpus": "idle", "start_up": "start",
     "between": "rest", "after": "rest", "no_data": "nodata",
 }  # fmt: skip
+_NOT_SEEN = "Not seen in this recording."  # of a rule without words of its own for that
 _BUILT_ON: dict[Framework, tuple[Framework, ...]] = {
     "any": ("pytorch", "paddle"),  # not known: what most readers use stands open
     "lightning": ("lightning", "pytorch"),
@@ -221,7 +222,7 @@ def _checks(diagnosis: Diagnosis, outcome: str) -> tuple[CheckView, ...]:
         CheckView(
             code=clean(check.rule.code, 20),
             title=clean(check.rule.title, 200),
-            text=clean(check.text),
+            text=clean(check.text if check.text != _NOT_SEEN else f"{check.rule.title}: not seen"),
             missing=reasons(check.missing),
         )
         for check in diagnosis.checks

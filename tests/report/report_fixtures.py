@@ -288,7 +288,7 @@ def whole_day(gpus: int = 8, hours: float = 24.0) -> tuple[Diagnosis, Timeline]:
 
 
 def many_gpus() -> tuple[Diagnosis, Timeline]:
-    """Twenty minutes on four GPUs, each at a level of its own, the third busier from 400 to 800 s."""
+    """Twenty minutes on four GPUs, at 100, 80, 60 and 40 %; one busier from 400 to 800 s."""
     n = 1200
     columns = {f"gpu{k}_util_pct": np.full(n, 100.0 - 20 * k) for k in range(4)}
     columns["gpu2_util_pct"][400:800] = 97.0
