@@ -40,6 +40,7 @@ _ENDINGS: dict[str, Format] = {
     ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown",
     ".txt": "text",
 }  # fmt: skip
+_NOT_OURS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".csv", ".docx", ".xlsx")
 _SLOW_BYTES = 5_000_000  # about where reading starts to take a second
 
 
@@ -101,6 +102,11 @@ def _format(args: argparse.Namespace) -> Format:
     if args.format:
         return cast("Format", args.format)
     ending = Path(args.output).suffix.lower() if args.output not in (None, "-") else ""
+    if ending in _NOT_OURS:
+        raise UsageError(
+            f"a report cannot be written as {ending}",
+            "write .html and print it, or say --format",
+        )
     return _ENDINGS.get(ending, "html")
 
 

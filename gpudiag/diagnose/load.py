@@ -95,7 +95,9 @@ def _read(
     gpudiag is tested, and a report that checked them again would take a tenth longer.
     """
     if path.suffix != ".toml" or not NAME.fullmatch(path.stem) or len(path.stem) > LONGEST_NAME:
-        return None, [_mistake(path, "a rule file is named like no-workers.toml")]
+        there = path.exists() or path.is_symlink()
+        wrong = "a rule file is named like no-workers.toml" if there else "no such file or folder"
+        return None, [_mistake(path, wrong)]
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):

@@ -174,6 +174,7 @@ def test_a_path_that_is_no_rule_is_one_line(tmp_path: Path) -> None:
     assert mistakes(tmp_path / "nosuch.toml")[0].endswith(
         "cannot be read: No such file or directory"
     )
+    assert mistakes(tmp_path / "nosuch") == [f"{tmp_path / 'nosuch'}: no such file or folder"]
     assert "is named like" in mistakes(write(tmp_path, GOOD, "rule.txt"))[0]
     assert "is named like" in mistakes(write(tmp_path, GOOD, "gpu wait.toml"))[0]
 

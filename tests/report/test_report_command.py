@@ -132,3 +132,12 @@ def test_an_interval_of_nothing_is_a_usage_error(log: Path) -> None:
         with pytest.raises(SystemExit) as stopped:
             main(["report", str(log), f"--interval={interval}"])
         assert stopped.value.code == 2
+
+
+def test_an_ending_that_promises_another_kind_of_file_is_refused(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """GIVEN -o page.pdf WHEN reported THEN one line, and no HTML in a file of that name."""
+    assert main(["report", str(log), "-o", str(log.with_name("page.pdf"))]) == 2
+    assert "cannot be written as .pdf" in capsys.readouterr().err
+    assert not log.with_name("page.pdf").exists()
