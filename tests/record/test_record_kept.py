@@ -50,7 +50,7 @@ def test_an_ended_process_reads_nothing() -> None:
 
 
 def test_the_limit_is_respected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """GIVEN a low limit of open files THEN half of it is used, and the rest is read all the same."""
+    """GIVEN a low limit of open files THEN half of it is used, the rest read all the same."""
     for number in range(10):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "io").write_text(f"{number}")
