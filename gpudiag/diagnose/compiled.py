@@ -39,6 +39,7 @@ class CompiledRule:
     cost: Node | None
     summary: Text
     fine: Text
+    fine_needs: tuple[tuple[Node, str], ...]
     evidence: tuple[Text, ...]
     severity: tuple[tuple[Level, Node], ...]
     confidence: tuple[tuple[Level, Node], ...]
@@ -71,13 +72,18 @@ class _Compiler:
 
     def compile(self) -> CompiledRule:
         rule = self.rule
+        # `fine` is said when nothing fired, on no GPU in particular
+        run = replace(self.plain, per_gpu=False)
         return CompiledRule(
             rule,
             when=self.when(),
             cost=self.node(("cost",), rule.cost, self.plain, "figure") if rule.cost else None,
             summary=self.text(("summary",), rule.summary),
-            # said when nothing fired, on no GPU in particular
-            fine=self.text(("fine",), rule.fine, replace(self.plain, per_gpu=False)),
+            fine=self.text(("fine",), rule.fine, run),
+            fine_needs=tuple(
+                (self.node(("fine_needs", n, "when"), need.when, run, "condition"), need.otherwise)
+                for n, need in enumerate(rule.fine_needs)
+            ),
             evidence=tuple(
                 self.text(("evidence", n, "text"), text) for n, text in enumerate(rule.evidence)
             ),

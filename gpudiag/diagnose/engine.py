@@ -11,12 +11,13 @@ from gpudiag.diagnose.compiled import CompiledRule, compile_rule
 from gpudiag.diagnose.evaluate import Evaluator, Signals
 from gpudiag.diagnose.findings import finding_from
 from gpudiag.diagnose.framework import framework_of
-from gpudiag.diagnose.holes import Filling, fill_sentences
+from gpudiag.diagnose.holes import Filling, fill_sentences, missing_of
 from gpudiag.diagnose.ledger import time_ledger
 from gpudiag.diagnose.load import load_rules
 from gpudiag.diagnose.model import SEVERITIES, Check, Diagnosis, Finding, Rule
 from gpudiag.diagnose.nodes import vocabulary
 from gpudiag.diagnose.thresholds import changes, limits_from
+from gpudiag.diagnose.truth import Unknown
 from gpudiag.diagnose.verdict import Facts, limits_of, verdict_of
 from gpudiag.signals.base import REGISTRY
 from gpudiag.signals.clock import clock_of
@@ -93,11 +94,28 @@ def _order(finding: Finding) -> tuple[bool, float, int, str]:
 def _check(rule: CompiledRule, result: Result, superseded: set[str], evaluator: Evaluator) -> Check:
     if result.hits:
         return Check(rule.rule, "superseded" if rule.rule.name in superseded else "fired", "")
-    if result.unknown is not None:
-        reasons = result.unknown.reasons
+    reasons = result.unknown.reasons if result.unknown else _not_fine(rule, evaluator)
+    if reasons:
         return Check(rule.rule, "unchecked", f"not checked, because {'; '.join(reasons)}", reasons)
-    text = fill_sentences(rule.fine, Filling(evaluator))
-    return Check(rule.rule, "fine", text or "Not seen in this recording.")
+    return Check(rule.rule, "fine", fill_sentences(rule.fine, Filling(evaluator)))
+
+
+def _not_fine(rule: CompiledRule, evaluator: Evaluator) -> tuple[str, ...]:
+    """Why a rule that does not fire is not called fine: what could have shown the fault is lacking.
+
+    An `and` is false as soon as one side is, e.g. because the run was given no GPUs, and then
+    nothing is known of the fault itself.
+    """
+    reasons: dict[str, None] = {}
+    for when, otherwise in rule.fine_needs:
+        held = evaluator.condition(when)
+        if isinstance(held, Unknown):
+            reasons.update(dict.fromkeys(held.reasons))
+        elif not held:
+            reasons[otherwise] = None
+    if not reasons and not fill_sentences(rule.fine, Filling(evaluator)):
+        return missing_of(rule.fine, Filling(evaluator))
+    return tuple(reasons)
 
 
 def _figures(signals: Signals) -> dict[str, float]:

@@ -15,6 +15,7 @@ from gpudiag.diagnose.check import Hit
 from gpudiag.diagnose.compiled import CompiledCause, CompiledRule
 from gpudiag.diagnose.episodes import union
 from gpudiag.diagnose.evaluate import Evaluator
+from gpudiag.diagnose.explain import why_false
 from gpudiag.diagnose.holes import Filling, Text, fill, fill_or_dots
 from gpudiag.diagnose.model import (
     SEVERITIES,
@@ -124,9 +125,9 @@ def _verdict(cause: CompiledCause, fillings: list[Filling]) -> CauseVerdict:
             for remedy, (text, code) in zip(cause.cause.remedies, cause.remedies, strict=True)
         ),
     )
-    evidence = fill(cause.evidence, place) or ""
     if any(value is True for value in held):
-        return CauseVerdict(filled, "holds", evidence)
+        return CauseVerdict(filled, "holds", fill(cause.evidence, place) or "")
     if unknown.reasons:
-        return CauseVerdict(filled, "unknown", evidence, unknown.reasons)
-    return CauseVerdict(filled, "ruled out", evidence)
+        return CauseVerdict(filled, "unknown", "", unknown.reasons)
+    why = why_false(cause.when, place.evaluator, place.gpu)
+    return CauseVerdict(filled, "ruled out", why)

@@ -132,6 +132,16 @@ def fill_sentences(text: Text, filling: Filling) -> str:
     return " ".join(s for s in _SENTENCE_END.split(marked) if s and "\0" not in s)
 
 
+def missing_of(text: Text, filling: Filling) -> tuple[str, ...]:
+    """Why the holes of `text` that cannot be filled are missing."""
+    figures = [
+        filling.evaluator.figure(part.node, filling.gpu, filling.cost)
+        for part in text
+        if not isinstance(part, str) and part.node is not None
+    ]
+    return Unknown.of(*figures).reasons
+
+
 def _part(part: str | Hole, filling: Filling) -> str | None:
     if isinstance(part, str):
         return part

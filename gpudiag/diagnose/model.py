@@ -56,6 +56,14 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Need:
+    """What must be so before a rule's `fine` may be said; else `otherwise` is why it may not."""
+
+    when: str
+    otherwise: str
+
+
+@dataclass(frozen=True)
 class RuleTest:
     """A synthetic recording in the rule's own file, and whether the rule must fire on it."""
 
@@ -98,6 +106,7 @@ class Rule:
     causes: tuple[Cause, ...]
     tests: tuple[RuleTest, ...]
     path: str = ""
+    fine_needs: tuple[Need, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,11 @@ class Episode:
 
 @dataclass(frozen=True)
 class CauseVerdict:
-    """A cause after checking: it holds, it is ruled out, or it could not be checked (`missing`)."""
+    """A cause after checking: it holds, it is ruled out, or it could not be checked (`missing`).
+
+    `evidence` is the cause's own where it holds; where it is ruled out, the comparison that failed
+    and the figure measured; else empty.
+    """
 
     cause: Cause
     verdict: Verdict

@@ -16,6 +16,7 @@ from gpudiag.diagnose.model import (
     Confidence,
     Framework,
     Level,
+    Need,
     Remedy,
     Rule,
     RuleTest,
@@ -54,6 +55,7 @@ def rule_from(table: Mapping[str, Any], mistakes: Mistakes) -> Rule:
         meaning=top.text("meaning"),
         confirm=top.text("confirm"),
         fine=top.text("fine", longest=LONGEST_LINE),
+        fine_needs=_needs(top),
         evidence=_evidence(top),
         plot=_plot(top),
         supersedes=_supersedes(top),
@@ -85,6 +87,15 @@ def _name(top: Section, path: str) -> str:
     elif name and name != stem:
         top.wrong("name", f"must equal the name of the file, {stem[:LONGEST_NAME]!a}")
     return name
+
+
+def _needs(top: Section) -> tuple[Need, ...]:
+    made = []
+    for section in top.sections("fine_needs"):
+        otherwise = section.text("otherwise", longest=LONGEST_LINE)
+        made.append(Need(section.text("when"), otherwise))
+        section.finish()
+    return tuple(made)
 
 
 def _evidence(top: Section) -> tuple[str, ...]:

@@ -45,6 +45,15 @@ def gpus_recorded(signals: SignalSet, gpu: int | None) -> float | Missing:
 
 
 @signal(
+    "gpus_without_util", "figure", "", "run",
+    "GPUs in the recording without any reading of utilisation, as where MIG is on.",
+)  # fmt: skip
+def gpus_without_util(signals: SignalSet, gpu: int | None) -> float | Missing:
+    timeline = signals.timeline
+    return float(sum(timeline.column(f"gpu{n}_util_pct") is None for n in timeline.gpus))
+
+
+@signal(
     "gpus_with_own_procs", "figure", "", "run",
     "GPUs on which processes of the run hold a context (median of the answers at least one).",
 )  # fmt: skip

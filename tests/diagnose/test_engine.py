@@ -49,7 +49,10 @@ def test_a_fine_sentence_with_a_missing_figure_is_left_out() -> None:
         rule("a", when="figure > 5", fine="It was {figure}. The rest was {gone}."),
         rule("b", when="figure > 5", fine="It was {gone}."),
     )
-    assert [check.text for check in checks] == ["It was 2.", "Not seen in this recording."]
+    assert [check.text for check in checks] == [
+        "It was 2.",
+        "not checked, because gone was not recorded",
+    ]
 
 
 def test_findings_come_by_cost_then_severity_and_what_ends_the_run_comes_first() -> None:
@@ -151,7 +154,7 @@ def test_a_rule_of_each_gpu_is_one_finding_of_all_it_fires_on() -> None:
     assert (finding.severity, finding.confidence) == ("high", "likely")
     assert finding.evidence == ("GPU 0 had 5.", "GPU 2 had 9.", "Of the worst: 9.")
     assert [(c.verdict, c.evidence) for c in finding.causes] == [
-        ("holds", "GPU 0"), ("ruled out", ""),
+        ("holds", "GPU 0"), ("ruled out", "gpu_figure is 9, and this cause needs more than 10."),
     ]  # fmt: skip
 
 
