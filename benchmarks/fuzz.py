@@ -24,8 +24,10 @@ from gpudiag.timeline.read import read
 
 FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "fixtures"
 SLOW_S = 5.0
-CHUNKS = (b"\n", b"\r\n", b"\0", b"\0" * 100, b",", b"#", b'"', b"[N/A]", b"%", b"-", b"9" * 40,
-    """`data` with one to eight changes: replace, insert, delete, repeat, cut, move."""
+CHUNKS = (
+    b"\n", b"\r\n", b"\0", b"\0" * 100, b",", b"#", b'"', b"[N/A]", b"%", b"-", b"9" * 40,
+    b"\xff\xfe", b"\xef\xbb\xbf", b"1e308", b"<!DOCTYPE", b"{", b"|", b"\x1b[2J", b"nan",
+)  # fmt: skip
 
 
 def mutated(data: bytes, random_: random.Random) -> bytes:

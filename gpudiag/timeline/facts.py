@@ -121,7 +121,8 @@ def _columns(timeline: Timeline) -> list[str]:
             figures = "no reading"
         else:
             figures = (
-                f"{len(cells):,} of {len(frame):,} moments, {cells.min():,.6g} to {cells.max():,.6g}"
+                f"{len(cells):,} of {len(frame):,} moments, "
+                f"{cells.min():,.6g} to {cells.max():,.6g}"
                 f"{f' {unit}' if unit else ''}, mean {cells.mean():,.1f}"
             )
         why = f"; empty cells: {missing[name]}" if name in missing else ""

@@ -18,7 +18,7 @@ def stairs(sizes, every=400.0):
 
 
 def test_a_leak_at_every_epoch_is_found_and_counted():
-    """GIVEN five steps of 2500 MiB WHEN judged THEN it grows, by steps of that size and interval."""
+    """GIVEN five steps of 2500 MiB WHEN judged THEN it grows, in steps of that size."""
     found = detect(T[240:], stairs([2500] * 5)[240:], 24_576)
     assert found.growing
     assert found.stairs.count == 5
