@@ -20,6 +20,7 @@ SETTLE_SHARE = 0.10
 POOL_SHARE = 0.70  # JAX takes 75 %, TensorFlow nearly all, Paddle's naive_best_fit 92 % of the free
 POOL_S = 60.0
 FLAT_MIB = 64.0
+BEFORE_S = 2.0  # importing a framework and making a context takes longer
 
 
 @signal("mem_total_mib", "figure", "MiB", "gpu", "Size of the GPU's memory.")
@@ -52,14 +53,21 @@ def mem_room_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
 
 @signal(
     "mem_before_mib", "figure", "MiB", "gpu",
-    "Memory in use at the first reading of a recorded command, which starts before any framework "
-    "can have made a context: what other processes hold.",
+    "What others hold: the memory of processes outside the run when that was first asked; where "
+    "PIDs cannot be told, the memory in use at the first reading of a recorded command, if that "
+    "came within 2 s, before a framework can have made a context.",
 )  # fmt: skip
 def mem_before_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
     memory = signals.array("gpu_mem_used_mib", gpu)
     if not signals.timeline.start.get("command"):
         return Missing("the log does not say when the run started")
-    return float(memory[np.isfinite(memory)][0])
+    foreign = signals.timeline.column(f"gpu{gpu}_foreign_mem_mib")
+    if foreign is not None:
+        return float(foreign.dropna().iloc[0])
+    first = int(np.flatnonzero(np.isfinite(memory))[0])
+    if signals.clock.t[first] > BEFORE_S:
+        return Missing("the first reading came too late to tell what was in use before the run")
+    return float(memory[first])
 
 
 @signal(

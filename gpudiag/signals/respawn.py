@@ -91,10 +91,14 @@ def _lost(signals: SignalSet) -> float:
 @signal(
     "respawn_lost_share", "figure", "share", "run",
     "Share of the GPU time of the run that the GPUs idled around replacements of the workers (3 s "
-    "before to 10 s after, at most half of the time between two) beyond their usual idling.",
+    "before to 10 s after, at most half of the time between two) beyond their usual idling; the "
+    "warm-up is taken to lose as much in its time as the rest.",
 )  # fmt: skip
 def respawn_lost_share(signals: SignalSet, gpu: int | None) -> float | Missing:
-    return _lost(signals) / (signals.clock.wall * max(len(signals.gpus), 1))
+    window, clock = signals.window, signals.clock
+    worked = clock.seconds(window.active | (window.warm_up & ~window.released))
+    lost = _lost(signals) * worked / clock.seconds(window.active)
+    return lost / (clock.wall * max(len(signals.gpus), 1))
 
 
 @signal(

@@ -37,7 +37,7 @@ def run(scenario: Scenario, twin: bool = False) -> Outcome:
             measured = float(rate.read_text()) if rate.exists() else None
             return judge(scenario, twin, read(str(folder / "run.csv")), measured)
         except (OSError, subprocess.SubprocessError, ValueError) as error:
-            return Outcome(scenario, twin, (), (), (), None, None, "", f"{error}"[:200])
+            return Outcome(scenario, twin, (), (), (), None, None, "", 0.0, f"{error}"[:200])
 
 
 def judge(scenario: Scenario, twin: bool, timeline: Timeline, rate: float | None) -> Outcome:
@@ -53,6 +53,7 @@ def judge(scenario: Scenario, twin: bool, timeline: Timeline, rate: float | None
         meant.bound if meant else None,
         rate,
         found.sentence,
+        found.ledger.wall_s,
     )
 
 

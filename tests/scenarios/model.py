@@ -33,6 +33,7 @@ class Scenario:
     light: bool = False
     fast: bool = False
     info: bool = False  # its finding is information
+    short: bool = False  # meant to be too short for a verdict
     make: Callable[[], Timeline] | None = None
 
 
@@ -48,6 +49,7 @@ class Outcome:
     bound: float | None
     rate: float | None
     sentence: str
+    wall_s: float = 0.0  # of the recording
     failure: str = ""  # the run itself failed
 
     @property
@@ -59,7 +61,7 @@ class Outcome:
     @property
     def right(self) -> bool:
         """Whether the truth was said: the finding, the silence, or (twin) that it is gone."""
-        if self.failure:
+        if self.failure or ("Too short" in self.sentence and not self.scenario.short):
             return False
         truth = self.scenario.truth
         if self.twin:

@@ -8,14 +8,14 @@ from tests.scenarios import made
 from tests.scenarios.model import Scenario
 
 LONG = 165  # 120 s of steady time after a warm-up of a fifth
-QUIET = {"wait": "sleep", "step_ms": 250, "seconds": 50}
+QUIET = {"wait": "sleep", "step_ms": 250, "seconds": 52}
 SLOW = {**QUIET, "seconds": LONG}
 RANK = {**QUIET, "seconds": 85}
 TWO = ({}, {})
 
 HEAVY = (
     Scenario("no-workers", ("GD101",), ("no-workers",), fast=True,
-             spec={"cpu_ms": 60, "step_ms": 40}, twin={"workers": 2}),
+             spec={"cpu_ms": 45, "step_ms": 60}, twin={"workers": 2}),
     Scenario("one-worker", ("GD101",), ("too-few-workers",),
              spec={"cpu_ms": 120, "step_ms": 40, "workers": 1, "wait": "sleep"},
              twin={"workers": 2}),
@@ -74,7 +74,7 @@ LIGHT = (
     Scenario("gpu-lost", ("GD405",), light=True, spec=QUIET,
              faults=({"kind": "gpu-lost", "gpu": 0, "at_s": 45},)),
     Scenario("out-of-step", ("GD307",), ("works-while-others-wait",), light=True, gpus=TWO,
-             spec={**SLOW, "step_ms": 900, "loads": [0.85, 0.3]}),
+             spec={**SLOW, "step_ms": 900, "shares": [1, 1], "loads": [0.85, 0.3]}),
     Scenario("skew", ("GD308",), light=True, info=True, gpus=TWO,
              spec={**QUIET, "shares": [1, 1], "memory_mib": [11000, 4200]}),
     Scenario("mixed-models", ("GD309",), light=True, info=True, spec={**QUIET, "shares": [1, 1]},
@@ -97,7 +97,7 @@ LIGHT = (
     Scenario("healthy-at-the-power-limit", light=True, spec={**QUIET, "loads": [1.0]},
              faults=({"kind": "throttle", "bits": 4, "sm_clock_mhz": 1850},)),
     Scenario("healthy-then-idle", light=True, spec={**QUIET, "tail_s": 90}),
-    Scenario("healthy-half-of-a-minute", light=True, spec={**QUIET, "seconds": 25}),
+    Scenario("healthy-half-of-a-minute", light=True, short=True, spec={**QUIET, "seconds": 25}),
 )  # fmt: skip
 
 MADE = (

@@ -73,3 +73,14 @@ def test_others_count_only_beside_the_run(make):
 def test_without_answers_nothing_is_said(make):
     value = make(gpu0_util_pct=[90] * 100).get("gpus_with_own_procs")
     assert isinstance(value, Missing)
+
+
+def test_what_was_in_use_before_is_not_the_runs_own(make):
+    """GIVEN a first reading after the run made its context THEN it says nothing of others."""
+    memory = {"gpu0_util_pct": [90] * 100, "gpu0_mem_used_mib": [4600] * 100}
+    start = {"command": ["x"]}
+    assert make(start=start, **memory).get("mem_before_mib", 0) == 4600
+    late = make(start=start, t=[n + 6.0 for n in range(100)], **memory)
+    assert isinstance(late.get("mem_before_mib", 0), Missing)
+    told_apart = make(start=start, gpu0_foreign_mem_mib=[float("nan"), *[0] * 99], **memory)
+    assert told_apart.get("mem_before_mib", 0) == 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from gpudiag.demo.loader import Loader
 
 BATCH = 16
 DEFAULTS: dict[str, Any] = {
-    "seconds": 42,  # of training, start-up not counted
+    "seconds": 50,  # of training, start-up not counted
     "workers": 0,
     "cpu_ms": 0,  # CPU of a batch in the loader
     "latency_ms": 0,  # wait of each sample's read
@@ -131,7 +132,7 @@ class Program:
         while (passed := time.monotonic() - start) < spec["seconds"]:
             if spec["hang_after_s"] and passed >= spec["hang_after_s"]:
                 time.sleep(spec["hang_s"])
-                break
+                os.kill(os.getpid(), signal.SIGKILL)  # as who is tired of waiting ends it
             if spec["pause_every_s"] and passed >= spec["pause_every_s"] * (pauses + 1):
                 pauses += 1
                 self.pause(pauses)
