@@ -36,7 +36,7 @@ def check(rule: CompiledRule, evaluator: Evaluator, clock: Clock) -> Result:
     if rule.rule.scope == "gpu":
         gpus = evaluator.signals.gpus
         if not gpus:
-            return Result((), Unknown(("no GPU was recorded",)))
+            return Result((), Unknown((evaluator.signals.why_no_gpus,)))
     found = [_on(gpu, rule, evaluator, clock) for gpu in gpus]
     hits = tuple(hit for hit in found if isinstance(hit, Hit))
     unknown = Unknown.of(*found)

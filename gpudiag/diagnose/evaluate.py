@@ -46,6 +46,9 @@ class Signals(Protocol):
     def gpus(self) -> tuple[int, ...]: ...
 
     @property
+    def why_no_gpus(self) -> str: ...
+
+    @property
     def active(self) -> pd.Series | Missing: ...
 
     def get(self, name: str, gpu: int | None = None) -> Value: ...
@@ -159,7 +162,7 @@ class Evaluator:
 
     def _over_gpus(self, node: Node, cost: Figure | None) -> Figure:
         if not self.signals.gpus:
-            return Unknown(("no GPU was recorded",))
+            return Unknown((self.signals.why_no_gpus,))
         (argument,) = node.args
         if argument.kind == "condition":
             held = [self.condition(argument, gpu, cost) for gpu in self.signals.gpus]

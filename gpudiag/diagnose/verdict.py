@@ -174,8 +174,13 @@ def limits_of(facts: Facts) -> tuple[str, ...]:
     timeline, limits = facts.timeline, []
     if not facts.has_gpu_readings:
         limits.append(f"No GPU data was recorded{_gpu_source(timeline)}.")
+    elif not facts.gpus:
+        limits.append(
+            "None of the GPUs that were recorded is known to be the run's: name its GPUs in "
+            "CUDA_VISIBLE_DEVICES, or record where the run's processes can be seen."
+        )
     elif not facts.utilisation:
-        limits.append("The utilisation of the GPUs was not recorded: idle time cannot be told.")
+        limits.append("The utilisation of the GPUs was not measured: idle time cannot be told.")
     if not facts.cpu_side:
         limits.append(
             f"Only the GPU side was recorded, so the cause of idle time cannot be told; {RECORD}"

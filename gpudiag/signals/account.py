@@ -48,7 +48,7 @@ def gpu_seconds(signals: SignalSet) -> dict[str, float]:
 def _account(signals: SignalSet) -> dict[str, float]:
     need_time(signals)
     if not signals.gpus:
-        raise Absent(Missing("no GPU was recorded"))
+        raise Absent(Missing(signals.why_no_gpus))
     parts = dict.fromkeys(PARTS, 0.0)
     stalls: list[float] = []
     for gpu in signals.gpus:

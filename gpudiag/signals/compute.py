@@ -62,6 +62,11 @@ class SignalSet:
         """The numbers of the GPUs that the run uses, ascending."""
         return self.used.gpus
 
+    @property
+    def why_no_gpus(self) -> str:
+        """Why `gpus` is empty, where it is."""
+        return self.used.reason if self.timeline.gpus else "no GPU was recorded"
+
     @cached_property
     def found_window(self) -> Window | Missing:
         """When the GPUs worked: start-up, warm-up, active time and the gaps within it."""

@@ -33,7 +33,7 @@ def gpu_count(signals: SignalSet, gpu: int | None) -> float | Missing:
 )  # fmt: skip
 def gpus_working(signals: SignalSet, gpu: int | None) -> float | Missing:
     if not signals.gpus:
-        return Missing("no GPU was recorded")
+        return Missing(signals.why_no_gpus)
     return float(len(signals.used.working))
 
 
@@ -99,8 +99,12 @@ def util_max_ever(signals: SignalSet, gpu: int | None) -> float | Missing:
         for number in signals.gpus
         if (column := signals.timeline.column(f"gpu{number}_util_pct")) is not None
     ]
+    if not signals.gpus:
+        return Missing(signals.why_no_gpus)
     if len(highest) < len(signals.gpus) or not highest:
-        return Missing("the utilisation of the GPUs was not recorded, or is not given (MIG)")
+        return Missing(
+            "the utilisation of the GPUs was not measured, or the driver does not give it (MIG)"
+        )
     if max(highest) <= NEVER_BUSY_PCT and len(signals.timeline.frame) < FEWEST:
         return Missing(f"{len(signals.timeline.frame)} readings without work are too few")
     return max(highest)
@@ -121,6 +125,8 @@ def memory_rise_max_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
         for number in signals.gpus
         if (column := signals.timeline.column(f"gpu{number}_mem_used_mib")) is not None
     ]
+    if not signals.gpus:
+        return Missing(signals.why_no_gpus)
     return max(rises) if rises else Missing("the memory of the GPUs was not recorded")
 
 

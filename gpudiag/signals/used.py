@@ -14,6 +14,8 @@ from gpudiag.timeline.model import Timeline
 NEVER_BUSY_PCT = 5.0
 # A CUDA context and its libraries take 300 to 800 MiB; 100 MiB is above any display's flicker.
 CONTEXT_MIB = 100.0
+# A framework takes longer than this to import and to make a context.
+EARLY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,12 @@ def used_gpus(timeline: Timeline) -> UsedGpus:
     one model (CUDA orders mixed models by speed, the driver by slot) or the order is set to
     PCI_BUS_ID. Else what the recorder last said counts (an event gpus-used: it sees which
     processes hold a context, and the environment of every rank). Else a recorded command uses the
-    GPUs whose memory rose after its start, and a log the GPUs that were ever above 5 %.
+    GPUs on which a process of it was seen, or whose memory rose after its start, and a log the GPUs
+    that were ever above 5 %. A recording in which others' GPUs alone worked uses none: `reason`
+    says so.
     """
     every = timeline.gpus
+    seen = tuple(gpu for gpu in every if _peak(timeline, gpu, "own_procs") >= 1)
     busy = tuple(gpu for gpu in every if _peak(timeline, gpu, "util_pct") > NEVER_BUSY_PCT)
     risen = tuple(gpu for gpu in every if _rise(timeline, gpu) >= CONTEXT_MIB)
     env = timeline.start.get("env")
@@ -53,14 +58,39 @@ def used_gpus(timeline: Timeline) -> UsedGpus:
     if told is not None:
         gpus, reason = told
         return _choice(timeline, gpus, busy, "CUDA_VISIBLE_DEVICES" in reason, reason)
+    if seen:
+        return _choice(timeline, seen, busy, False, "processes of the run were seen on them")
     if timeline.start.get("command") and risen:
         reason = "their memory rose after the command was started"
         return _choice(timeline, risen, busy, False, reason)
+    if busy and timeline.start.get("command") and _held_throughout(timeline, busy):
+        return UsedGpus((), (), every, False, _whose(busy))
     if busy:
         return _choice(timeline, busy, busy, False, "their utilisation was ever above 5 %")
     if risen:
         return _choice(timeline, risen, busy, False, "their memory rose during the recording")
     return _choice(timeline, every, busy, False, "no GPU did anything, so all are listed")
+
+
+def _held_throughout(timeline: Timeline, gpus: tuple[int, ...]) -> bool:
+    """Whether memory was in use on all of `gpus` at the first reading, and never rose after.
+
+    A recording begins before its command: a program that uses a GPU must first take memory there.
+    """
+    columns = [timeline.column(f"gpu{gpu}_mem_used_mib") for gpu in gpus]
+    return all(
+        column is not None and float(column.dropna().index[0]) <= EARLY_S for column in columns
+    )
+
+
+def _whose(busy: tuple[int, ...]) -> str:
+    who = "GPU" if len(busy) == 1 else "GPUs"
+    names = ", ".join(map(str, busy))
+    verb = "is" if len(busy) == 1 else "are"
+    return (
+        f"{who} {names} {verb} not known to be the run's: something worked there, but the memory "
+        "never rose after the command was started, and no process of the run was seen there"
+    )
 
 
 def _told(timeline: Timeline) -> tuple[tuple[int, ...], str] | None:

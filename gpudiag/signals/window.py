@@ -95,11 +95,13 @@ def find_window(timeline: Timeline, used: UsedGpus, clock: Clock) -> Window | Mi
 def _why_none(timeline: Timeline, used: UsedGpus) -> str:
     if not timeline.gpus:
         return "no GPU was recorded"
+    if not used.gpus:
+        return used.reason
     if any(timeline.column(f"gpu{gpu}_util_pct") is not None for gpu in used.gpus):
         return "no GPU of the run was ever busy"
     if any(str(timeline.gpu_facts(gpu).get("mig")) == "Enabled" for gpu in used.gpus):
         return "the driver gives no utilisation for a GPU on which MIG is on"
-    return "the utilisation of the GPUs was not recorded"
+    return "the utilisation of the GPUs was not measured, or the driver does not give it"
 
 
 def _means(values: Array, clock: Clock, length: float) -> tuple[Array, Array]:

@@ -57,6 +57,8 @@ class FakeSignals:
         self.timeline = Timeline(frame, dict(facts), source)
         self._active = [True] * length if active is None else active
 
+    why_no_gpus = "no GPU was recorded"
+
     @property
     def active(self) -> pd.Series | Missing:
         if not self._active:

@@ -28,7 +28,7 @@ def timeline(
     for gpu in range(gpus):
         if util is not None:
             columns[f"gpu{gpu}_util_pct"] = np.full(n, util)
-        columns[f"gpu{gpu}_mem_used_mib"] = np.full(n, 9000.0)
+        columns[f"gpu{gpu}_mem_used_mib"] = np.where(np.arange(n) < 3, 10.0, 9000.0)
     if cpu:
         columns |= {"main_cpu_pct": np.full(n, 60.0), "host_cpu_pct": np.full(n, 30.0)}
     index = pd.Index(np.arange(1, n + 1) * step, name="t_s")
@@ -89,7 +89,7 @@ def test_information_alone_is_no_problem() -> None:
     [
         (timeline(seconds=30), "Too short for a verdict: the GPUs were active for 24 s, and 30 s"),
         (timeline(seconds=0), "the recording holds no samples"),
-        (timeline(util=None), "the utilisation of the GPUs was not recorded"),
+        (timeline(util=None), "the utilisation of the GPUs was not measured"),
         (timeline(time_known=False), "times of the samples are not known. The GPU was busy 97 %"),
         (timeline(cpu=False), "The GPU was busy 97 % of the active time (9 min); no more"),
         (timeline(cpu=False, util=15.0), "min); the cause was not recorded"),

@@ -145,3 +145,13 @@ def test_one_disease_is_reported_once(judge):
     diagnosis = judge(gpu0_util_pct=40, **SPIN, main_read_mib_s=17)
     assert codes(diagnosis) == ["GD101"]
     assert {c.rule.code for c in diagnosis.checks if c.outcome == "superseded"} == {"GD103"}
+
+
+def test_somebody_elses_gpu_beside_a_program_of_the_cpu_accuses_nobody(judge):
+    """GIVEN a program at 2 % CPU beside a GPU that was in use before it THEN it cannot be told."""
+    diagnosis = judge(
+        gpu0_util_pct=[40, 60] * 300, gpu0_mem_used_mib=20_000, main_cpu_pct=2, workers=0
+    )
+    assert diagnosis.state == "cannot tell"
+    assert codes(diagnosis, above_info=True) == []
+    assert "GPU 0 is not known to be the run's" in diagnosis.sentence

@@ -68,3 +68,33 @@ def test_a_log_in_which_nothing_happens_lists_all(make):
     signals = make(gpu0_util_pct=[0] * 60, gpu1_util_pct=[1] * 60)
     assert signals.gpus == (0, 1)
     assert signals.used.working == ()
+
+
+OTHERS = {
+    "start": {"command": ["python", "prep.py"], "env": {}, "gpus": GPUS[:1]},
+    "gpu0_util_pct": [50] * 300,
+    "gpu0_mem_used_mib": [20_000] * 300,
+    "main_cpu_pct": 2,
+}
+
+
+def test_a_gpu_on_which_others_worked_before_is_not_taken_for_the_runs(make):
+    """GIVEN memory that was in use at the start and never rose THEN no GPU is the run's."""
+    signals = make(**OTHERS)
+    assert signals.gpus == ()
+    assert "not known to be the run's" in signals.get("gpus_working").reason
+    assert "not known to be the run's" in signals.get("stall_share").reason
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"gpu0_own_procs": [float("nan")] * 20 + [1] * 280},
+        {"gpu0_mem_used_mib": [10] * 3 + [20_000] * 297},
+        {"gpu0_mem_used_mib": [float("nan")] * 10 + [20_000] * 290},
+        {"start": {**OTHERS["start"], "env": {"CUDA_VISIBLE_DEVICES": "0"}}},
+    ],
+    ids=["a process was seen", "the memory rose", "first measured late", "it was given"],
+)
+def test_what_makes_a_gpu_the_runs(make, more):
+    assert make(**{**OTHERS, **more}).gpus == (0,)
