@@ -59,9 +59,7 @@ def test_it_runs_from_another_folder(wheel: Path, tmp_path: Path) -> None:
     where = run(python, "-c", "import gpudiag; print(gpudiag.__file__)", cwd=tmp_path)
     assert str(site) in where
     tested = run(python, "-m", "gpudiag", "rules", "test", cwd=tmp_path)
-    assert "data-loader-starvation" in run(
-        python, "-m", "gpudiag", "rules", "list", cwd=tmp_path
-    )
+    assert "data-loader-starvation" in run(python, "-m", "gpudiag", "rules", "list", cwd=tmp_path)
     assert "passed" in tested
     log = tmp_path / "gpu_log.csv"
     log.write_text(
