@@ -18,6 +18,7 @@ IDLE_PCT, FULL_PCT = 1.0, 99.0  # a stuck GPU stands still, or spins in a collec
 STILL_MIB_S = 0.01  # reading and writing of the whole run
 STILL_WORKER_PCT = 2.0
 STILL_MEMORY_MIB = 2.0
+LAST_READINGS = 4  # who ends a stuck run frees its memory just before the recording ends
 SPIN_POWER = 0.75  # a GPU that spins in a collective draws far less than when it worked
 
 
@@ -26,18 +27,23 @@ SPIN_POWER = 0.75  # a GPU that spins in a collective draws far less than when i
     "How long, at the end of the recording, nothing changed: every working GPU at or below 1 %, or "
     "at 99 % or more while it draws less than three quarters of its usual power; GPU memory within "
     "2 MiB; the run reads and writes less than 0.01 MiB/s; its workers use less than 2 % of a "
-    "core. 0 if the last reading moves.",
+    "core. Up to three readings at the very end may move: who ends a stuck run frees its memory.",
 )  # fmt: skip
 def frozen_s(signals: SignalSet, gpu: int | None) -> float | Missing:
     need_time(signals)
     still = _still_tree(signals)
     for number in signals.used.working:
         still &= _still_gpu(signals, number)
-    moving = np.flatnonzero(~still)
+    return max(_length(signals, still, len(still) - late) for late in range(LAST_READINGS))
+
+
+def _length(signals: SignalSet, still: Mask, end: int) -> float:
+    """How long nothing changed up to reading `end`, which is left out."""
+    moving = np.flatnonzero(~still[: max(end, 0)])
     first = int(moving[-1]) + 1 if len(moving) else 0
-    while first < len(still) and not _memory_stands(signals, first):
-        first += max(1, (len(still) - first) // 20)
-    return float(signals.clock.weight[first:].sum())
+    while first < end and not _memory_stands(signals, first, end):
+        first += max(1, (end - first) // 20)
+    return float(signals.clock.weight[first : max(end, 0)].sum())
 
 
 def _still_tree(signals: SignalSet) -> Mask:
@@ -64,10 +70,10 @@ def _still_gpu(signals: SignalSet, gpu: int) -> Mask:
     return idle | spins
 
 
-def _memory_stands(signals: SignalSet, first: int) -> bool:
+def _memory_stands(signals: SignalSet, first: int, end: int) -> bool:
     for gpu in signals.used.working:
         column = signals.timeline.column(f"gpu{gpu}_mem_used_mib")
-        if column is not None and np.ptp(column.to_numpy(dtype=np.float64)[first:]) > (
+        if column is not None and np.ptp(column.to_numpy(dtype=np.float64)[first:end]) > (
             STILL_MEMORY_MIB
         ):
             return False
@@ -76,11 +82,11 @@ def _memory_stands(signals: SignalSet, first: int) -> bool:
 
 @signal(
     "held_at_end_mib", "figure", "MiB", "run",
-    "GPU memory in use at the last reading, of the working GPU that holds most.",
+    "GPU memory in use in the last four readings, of the working GPU that holds most.",
 )  # fmt: skip
 def held_at_end_mib(signals: SignalSet, gpu: int | None) -> float | Missing:
     last = [
-        float(column.dropna().iloc[-1])
+        float(column.dropna().iloc[-LAST_READINGS:].max())
         for number in signals.used.working
         if (column := signals.timeline.column(f"gpu{number}_mem_used_mib")) is not None
     ]
