@@ -179,7 +179,7 @@ def _finding(
         cost=finding.cost,
         bound=finding.bound,
         cost_words=words.cost_words(finding.cost, total_gpu_s),
-        bound_words=words.bound_words(finding.bound),
+        bound_words=words.bound_words(finding.bound, finding.cost),
         episodes=tuple((episode.start_s, episode.end_s) for episode in finding.episodes),
         evidence=tuple(clean(text) for text in finding.evidence),
         causes=tuple(_cause(cause, framework) for cause in _by_verdict(finding.causes)),

@@ -53,12 +53,18 @@ def cost_words(cost: float | None, total_gpu_s: float) -> str:
     return f"{words} ({gpu_time(cost * total_gpu_s)})" if total_gpu_s > 0 else words
 
 
-def bound_words(bound: float | None) -> str:
-    """`at most 2.9× as fast if all of it went away`; empty if no bound can be given."""
+def bound_words(bound: float | None, cost: float | None = None) -> str:
+    """`at most 2.9× as fast if all of it went away`; empty if no bound can be given.
+
+    A bound below what the cost allows is that of the advice, e.g. of as many workers as there are
+    cores for, and is said to be.
+    """
     if bound is None:
         return ""
     digits = 1 if bound >= 1.1 else 2
-    return f"at most {bound:.{digits}f}× as fast if all of it went away"
+    capped = cost is not None and cost < 1 and bound < 0.99 / (1 - cost)
+    after = "with what the cores allow" if capped else "if all of it went away"
+    return f"at most {bound:.{digits}f}× as fast {after}"
 
 
 def stakes(
@@ -72,7 +78,7 @@ def stakes(
         time = f", {gpu_time(cost * total_gpu_s)}" if total_gpu_s > 0 else ""
         rows.append(("Cost", percent(cost), f"of the run's GPU time{time}"))
     if bound is not None:
-        figure, rest = bound_words(bound).split("×", 1)
+        figure, rest = bound_words(bound, cost).split("×", 1)
         rows.append(("Possible gain", figure.capitalize() + "×", rest.strip()))
     sure = "Not sure yet" if confidence == "watch" else confidence.capitalize()
     rows.append(("How sure", sure, CONFIDENCE[confidence]))

@@ -50,7 +50,7 @@ def test_a_report_is_replaced_and_anything_else_is_not(
     assert "gpudiag" in page.read_text()
 
 
-@pytest.mark.parametrize("name", ["x.html", "x.json", "x.txt"])
+@pytest.mark.parametrize("name", ["x.html", "x.json", "x.md", "x.txt"])
 def test_every_format_knows_its_own_files(log: Path, name: str) -> None:
     """GIVEN a report of any format, THEN it may be replaced; notes of that name may not."""
     assert main(["report", str(log), "-o", name]) == main(["report", str(log), "-o", name]) == 0
@@ -141,3 +141,18 @@ def test_an_ending_that_promises_another_kind_of_file_is_refused(
     assert main(["report", str(log), "-o", str(log.with_name("page.pdf"))]) == 2
     assert "cannot be written as .pdf" in capsys.readouterr().err
     assert not log.with_name("page.pdf").exists()
+
+
+def test_open_opens_the_page_and_nothing_else(
+    log: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """GIVEN --open, THEN the browser gets the page; without one a line says so; no page, no go."""
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: not opened.append(url))
+    assert main(["report", str(log), "--open"]) == 0
+    assert opened == [log.with_suffix(".html").resolve().as_uri()]
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    assert main(["report", str(log), "--open"]) == 0
+    assert "no browser was found" in capsys.readouterr().err
+    assert main(["report", str(log), "--open", "--format", "text"]) == 2
+    assert main(["report", str(log), "--open", "-o", "-"]) == 2

@@ -8,11 +8,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pandas as pd
 import pytest
+import report_fixtures
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudiag.diagnose.model import Episode
 from gpudiag.report.labels import label, number, percent, percents
+from gpudiag.report.plots import choose, heat
 from gpudiag.report.plots.axis import count_ticks, nice_top, time_ticks
 from gpudiag.report.plots.envelope import BUCKETS, envelope
 from gpudiag.report.plots.panels import Drawing, Guide, Panel, draw
@@ -153,3 +155,19 @@ def test_every_column_has_a_title_of_its_own() -> None:
         titles.setdefault(found.title, column.name)
     assert len(titles) == len([c for c in COLUMNS if c.name != "t_s" and c.scope != "rank"])
     assert label("nonsense") is None
+
+
+def test_the_heat_map_keeps_levels_and_leaves_gaps_blank() -> None:
+    """GIVEN four GPUs at their own levels, THEN a row each; what was not measured is not drawn."""
+    _, timeline = report_fixtures.many_gpus()
+    rows = heat.rows(timeline)
+    assert [row.gpu for row in rows] == [0, 1, 2, 3]
+    assert np.isnan(rows[3].cells).sum() > 10
+    assert not np.isnan(rows[0].cells).any()
+    figure = choose.heat_figure(timeline)
+    assert figure is not None
+    drawn = ET.fromstring(figure.svg)
+    assert "GPU 1: 80 %" in (drawn[1].text or "")
+    key = {f"t-heat h-{letter}" for letter, _, _ in heat.LEVELS}
+    assert {e.get("class") for e in drawn.iter("path")} == key
+    assert choose.heat_figure(report_fixtures.starving()[1]) is None
