@@ -18,6 +18,7 @@ from gpudiag.record.tree import Member, Tree
 
 MIB = 1024.0 * 1024.0
 _RANK_VARIABLES = ("RANK", "PADDLE_TRAINER_ID", "LOCAL_RANK", "SLURM_PROCID")
+_SETTLED_S = 1.0
 _ROLES_S = 5.0  # the busiest of several programs may be another one by then
 _SHOWN = {
     "pytorch": "PyTorch",
@@ -199,7 +200,10 @@ class Processes:
         if member.key not in self._ranks:
             texts = (self._reader.variable(member.pid, name) for name in _RANK_VARIABLES)
             text = next((text for text in texts if text and text.isdigit()), None)
-            self._ranks[member.key] = None if text is None else int(text)
+            rank = None if text is None else int(text)
+            if member.age_s < _SETTLED_S:
+                return rank  # before its exec it still has the environment of its parent
+            self._ranks[member.key] = rank
         return self._ranks[member.key]
 
     def _look_for_frameworks(self, members: Iterable[Member]) -> None:

@@ -193,3 +193,32 @@ def test_names_with_host_node_and_job() -> None:
     assert filled_in("%j", {"PBS_JOBID": "../9[1].x"}) == ".._9_1_.x"
     assert filled_in("100%%-%x-%h", {}).startswith("100%-%x-")
     assert "%h" not in filled_in("%h", {})
+
+
+def test_a_rank_seen_before_its_exec_is_looked_at_again() -> None:
+    """GIVEN a process seen between fork and exec, with its parent's environment still THEN its
+    rank is read again once it has settled, and kept from then on."""
+    from gpudiag.record import processes as module
+    from gpudiag.record.reading import Reading
+    from gpudiag.record.tree import Member
+
+    environment: dict[str, str] = {}
+    asked = []
+
+    class Reader:
+        def variable(self, pid: int, name: str) -> str | None:
+            asked.append(name)
+            return environment.get(name)
+
+    looking = object.__new__(module.Processes)
+    looking._reader = Reader()  # type: ignore[assignment]
+    looking._ranks = {}
+    member = Member(7, Reading(5, 100.0, "python", "R", 0.0, 1, 0), TRAIN, 0.0)
+    member.age_s = 0.05
+    assert looking._rank(member) is None
+    environment["RANK"] = "1"
+    member.age_s = 1.2
+    assert looking._rank(member) == 1
+    asked.clear()
+    assert looking._rank(member) == 1
+    assert not asked
