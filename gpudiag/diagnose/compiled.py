@@ -37,6 +37,7 @@ class CompiledRule:
     rule: Rule
     when: Node
     cost: Node | None
+    bound_most: Node | None
     summary: Text
     fine: Text
     fine_needs: tuple[tuple[Node, str], ...]
@@ -78,6 +79,11 @@ class _Compiler:
             rule,
             when=self.when(),
             cost=self.node(("cost",), rule.cost, self.plain, "figure") if rule.cost else None,
+            bound_most=(
+                self.node(("bound_most",), rule.bound_most, run, "figure")
+                if rule.bound_most
+                else None
+            ),
             summary=self.text(("summary",), rule.summary),
             fine=self.text(("fine",), rule.fine, run),
             fine_needs=tuple(

@@ -16,7 +16,7 @@ from gpudiag.diagnose.compiled import CompiledCause, CompiledRule
 from gpudiag.diagnose.episodes import union
 from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.explain import why_false
-from gpudiag.diagnose.holes import Filling, Text, fill, fill_or_dots
+from gpudiag.diagnose.holes import Filling, Text, fill, fill_code, fill_or_dots
 from gpudiag.diagnose.model import (
     SEVERITIES,
     CauseVerdict,
@@ -29,6 +29,10 @@ from gpudiag.diagnose.nodes import Node
 from gpudiag.diagnose.truth import Figure, Unknown
 
 MOST_GPUS_IN_EVIDENCE = 8
+IDLE_SERVER = (
+    "The command is a server: its GPUs idle while no request is there, which is no fault. Judge it "
+    "by its own throughput and latency under load."
+)
 
 
 @dataclass(frozen=True)
@@ -59,18 +63,45 @@ def finding_from(rule: CompiledRule, hits: tuple[Hit, ...], evaluator: Evaluator
     fillings = [Filling(evaluator, place.gpu, gpus, cost) for place in places]
     confidence = _rung(rule.confidence, "watch", evaluator, worst.gpu, cost)
     known = None if isinstance(cost, Unknown) else cost
-    bounded = rule.rule.bound and known is not None and known < 1
-    return Finding(
+    made = Finding(
         rule.rule,
         worst.severity,
         cast(Confidence, confidence),
         fill(rule.summary, fillings[0]) or rule.rule.title,
         gpus,
         known,
-        1 / (1 - known) if bounded and known is not None else None,
+        _bound(rule, known, evaluator),
         union([hit.episodes for hit in hits]),
         _evidence(rule.evidence, fillings),
         tuple(_verdict(cause, fillings) for cause in rule.causes),
+    )
+    return _of_a_server(made) if made.rule.family == "input" and _serves(evaluator) else made
+
+
+def _bound(rule: CompiledRule, cost: float | None, evaluator: Evaluator) -> float | None:
+    """1/(1-cost), but no more than what the rule's own remedy can reach."""
+    if not rule.rule.bound or cost is None or cost >= 1:
+        return None
+    most = Unknown(()) if rule.bound_most is None else evaluator.figure(rule.bound_most)
+    bound = 1 / (1 - cost)
+    return bound if isinstance(most, Unknown) else min(bound, max(most, 1.0))
+
+
+def _serves(evaluator: Evaluator) -> bool:
+    value = evaluator.signals.get("serves_requests")
+    return isinstance(value, float) and value >= 1
+
+
+def _of_a_server(finding: Finding) -> Finding:
+    """What a server's GPUs do between requests is no loss, and advice on training is none to it."""
+    return replace(
+        finding,
+        severity="info",
+        summary=IDLE_SERVER,
+        cost=None,
+        bound=None,
+        evidence=finding.evidence[:1],
+        causes=(),
     )
 
 
@@ -121,7 +152,7 @@ def _verdict(cause: CompiledCause, fillings: list[Filling]) -> CauseVerdict:
     filled = replace(
         cause.cause,
         remedies=tuple(
-            replace(remedy, text=fill_or_dots(text, place), code=fill_or_dots(code, place))
+            replace(remedy, text=fill_or_dots(text, place), code=fill_code(code, place))
             for remedy, (text, code) in zip(cause.cause.remedies, cause.remedies, strict=True)
         ),
     )

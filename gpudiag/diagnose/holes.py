@@ -1,5 +1,7 @@
 """④ Texts with {holes}: `{signal}`, `{expression:format}`, `{gpu}`; `{{` and `}}` are braces.
 
+In code a hole may name what is to be tried where its figure is missing: `{signal:int|4}`.
+
 Parsed and checked when the rule is read; filled when it has fired. A hole whose figure is missing
 gives None: each place that says a text decides what it then leaves out.
 """
@@ -19,6 +21,7 @@ from gpudiag.units import format_duration
 MAX_PARTS = 200
 _TOKEN = re.compile(r"\{\{|\{(?P<hole>[^{}]*)\}|\}\}|\{|\}")
 _PLACES = ("gpu", "gpus")
+_FALLBACK = re.compile(r"\d{1,6}", re.ASCII)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -50,6 +53,7 @@ FORMATS: Mapping[str, Callable[[float], str]] = {
     "mib_per_min": lambda value: f"{_general(value)} MiB/min",
     "duration": format_duration,
     "cores": lambda value: f"{_general(value)} {'core' if value == 1 else 'cores'}",
+    "gpus": lambda value: f"{value:.0f} {'GPU' if value == 1 else 'GPUs'}",
     "x": lambda value: f"{_general(value)}×",
 }
 
@@ -61,6 +65,7 @@ class Hole:
     node: Node | None
     form: str = ""
     place: str = ""
+    fallback: str = ""
 
 
 Text = tuple[str | Hole, ...]
@@ -98,8 +103,11 @@ def parse_text(text: str, context: Context) -> Text:
 
 
 def _hole(inner: str, offset: int, context: Context) -> Hole:
-    expression, colon, form = inner.partition(":")
-    form = form.strip()
+    before, bar, fallback = inner.partition("|")
+    expression, colon, form = before.partition(":")
+    form, fallback = form.strip(), fallback.strip()
+    if bar and not _FALLBACK.fullmatch(fallback):
+        raise ExpressionError("after '|' stands a plain figure to try", offset + len(before) + 2)
     if form not in FORMATS or (colon and not form):
         known = ", ".join(name for name in FORMATS if name)
         raise ExpressionError(
@@ -110,7 +118,7 @@ def _hole(inner: str, offset: int, context: Context) -> Hole:
             raise ExpressionError('{gpu} and {gpus} are known where scope = "gpu"', offset + 1)
         return Hole(None, place=expression.strip())
     try:
-        return Hole(parse(expression, context, "figure"), form)
+        return Hole(parse(expression, context, "figure"), form, fallback=fallback)
     except ExpressionError as error:
         raise ExpressionError(error.problem, offset + error.column) from None
 
@@ -124,6 +132,25 @@ def fill(text: Text, filling: Filling) -> str | None:
 def fill_or_dots(text: Text, filling: Filling) -> str:
     """`text` with its holes filled, and `…` where a figure is missing."""
     return "".join("…" if part is None else part for part in (_part(p, filling) for p in text))
+
+
+def fill_code(text: Text, filling: Filling) -> str:
+    """Code with its holes filled: what stands here is copied, so that no hole may stay.
+
+    A hole without its figure takes what it names to be tried, and the line says so in a comment;
+    if it names nothing, there is no code.
+    """
+    said, notes = "", {}
+    for part in text:
+        filled = _part(part, filling)
+        if filled is None and isinstance(part, Hole) and part.fallback:
+            why = "; ".join(missing_of((part,), filling))
+            notes[said.count("\n")] = f"  # a first try, not computed: {why}"
+            filled = part.fallback
+        if filled is None:
+            return ""
+        said += filled
+    return "\n".join(line + notes.get(n, "") for n, line in enumerate(said.split("\n")))
 
 
 def fill_sentences(text: Text, filling: Filling) -> str:

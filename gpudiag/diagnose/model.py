@@ -107,6 +107,7 @@ class Rule:
     tests: tuple[RuleTest, ...]
     path: str = ""
     fine_needs: tuple[Need, ...] = ()
+    bound_most: str = ""  # figure: what the bound is at most, if it is known; "" = none
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def rule_from(table: Mapping[str, Any], mistakes: Mistakes) -> Rule:
         min_share=top.figure("min_share", 0.0, 0.0, 1.0),
         cost=top.text("cost", ""),
         bound=top.flag("bound", False),
+        bound_most=top.text("bound_most", ""),
         summary=top.text("summary", longest=LONGEST_LINE),
         meaning=top.text("meaning"),
         confirm=top.text("confirm"),
@@ -69,6 +70,8 @@ def rule_from(table: Mapping[str, Any], mistakes: Mistakes) -> Rule:
     top.finish()
     if rule.bound and not rule.cost:
         top.wrong("bound", "there is no bound without a cost")
+    if rule.bound_most and not rule.bound:
+        top.wrong("bound_most", "there is no bound: write bound = true")
     return rule
 
 

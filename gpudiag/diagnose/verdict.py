@@ -94,7 +94,9 @@ def _problem(problems: list[Finding]) -> str:
     top = problems[0]
     sentence = top.summary if top.summary.endswith((".", "!", "?")) else top.summary + "."
     if top.bound is not None and top.bound >= 1.005:
-        sentence += f" Without that the run would be at most {top.bound:.2g} times as fast."
+        capped = top.cost is not None and top.bound < 0.99 / (1 - top.cost)
+        when = "With what the cores allow" if capped else "Without that"
+        sentence += f" {when} the run would be at most {top.bound:.2g} times as fast."
     if len(problems) > 1:
         rest = len(problems) - 1
         sentence += f" {rest} more {'problem was' if rest == 1 else 'problems were'} found."

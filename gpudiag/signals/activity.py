@@ -74,6 +74,14 @@ def warm_up_s(signals: SignalSet, gpu: int | None) -> float | Missing:
     return signals.clock.seconds(signals.window.warm_up)
 
 
+def _needed(seconds: float) -> str:
+    """One text for both lengths, so that a report that is too short says it once."""
+    if seconds in (GROSS_S, STEADY_S):
+        gross, steady = format_duration(GROSS_S), format_duration(STEADY_S)
+        return f"for gross faults {gross}, for others {steady} are"
+    return f"{format_duration(seconds)} are"
+
+
 def need_length(signals: SignalSet, seconds: float, fewest: int) -> None:
     """Raise Absent if the active window is too short for a judgement, saying by how much."""
     readings = int((signals.window.active & np.isfinite(signals.window.busiest)).sum())
@@ -89,7 +97,7 @@ def need_length(signals: SignalSet, seconds: float, fewest: int) -> None:
         raise Absent(
             Missing(
                 f"the run was active for {format_duration(lasted)} after its warm-up, which is too "
-                f"short; {format_duration(seconds)} are needed"
+                f"short; {_needed(seconds)} needed"
             )
         )
     if readings < fewest:

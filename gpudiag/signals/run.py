@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -172,6 +173,41 @@ def _stated_ranks(signals: SignalSet) -> float | None:
         if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 10_000:
             return float(text)
     return None
+
+
+_SERVERS = (
+    "vllm",
+    "sglang",
+    "tritonserver",
+    "text-generation-launcher",
+    "text-generation-server",
+    "text-embeddings-router",
+    "trtllm-serve",
+    "lmdeploy",
+    "ollama",
+    "llama-server",
+    "torchserve",
+    "tensorflow_model_server",
+    "bentoml",
+    "uvicorn",
+    "gunicorn",
+    "hypercorn",
+)
+_SERVE = re.compile(rf"(?:{'|'.join(map(re.escape, _SERVERS))})(?:\.[a-z_.]+)?(?:\.exe)?", re.ASCII)
+
+
+@signal(
+    "serves_requests", "figure", "0 or 1", "run",
+    "1 if the recorded command starts an inference or web server (vLLM, SGLang, Triton, "
+    "text-generation-inference, uvicorn, gunicorn and the like, as program or module), which idles "
+    "between requests and does not train.",
+)  # fmt: skip
+def serves_requests(signals: SignalSet, gpu: int | None) -> float | Missing:
+    command = signals.timeline.start.get("command")
+    if not command:
+        return Missing("the log does not say what was run")
+    names = [str(part).rsplit("/", 1)[-1] for part in command[:6] if not str(part).startswith("-")]
+    return float(any(_SERVE.fullmatch(name) for name in names))
 
 
 @signal(

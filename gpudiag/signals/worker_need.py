@@ -93,6 +93,22 @@ def workers_speed_up_bound(signals: SignalSet, gpu: int | None) -> float | Missi
 
 
 @signal(
+    "recommended_speed_up", "figure", "", "run",
+    "How much faster recommended_workers can make the run at most, where the cores do not allow as "
+    "many as are needed: min(1 / (1 - stall_share), recommended workers over the present ones, "
+    "workers_speed_up_bound), the second only where there are workers now. Missing where the "
+    "number needed can be had, or none.",
+)  # fmt: skip
+def recommended_speed_up(signals: SignalSet, gpu: int | None) -> float | Missing:
+    recommended, need = signals.need("recommended_workers"), _need(signals)
+    if recommended >= signals.need("needed_workers"):
+        return Missing("the cores allow as many workers as are needed")
+    count = signals.need("workers_count") / signals.need("ranks")
+    bounds = [1 / need.busy, signals.need("workers_speed_up_bound")]
+    return min([*bounds, recommended / count] if count >= 1 else bounds)
+
+
+@signal(
     "recommended_workers", "figure", "", "run",
     "needed_workers, but where the cores do not allow a GPU that is always busy, no more than they "
     "can keep at work: (n / b, or X / b without workers) * cores_allow_busy_share, per rank, "

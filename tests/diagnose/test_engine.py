@@ -105,7 +105,7 @@ def test_a_more_specific_finding_supersedes_a_vague_one_only_where_it_fires() ->
 
 
 def test_causes_hold_are_ruled_out_or_unknown_and_remedies_carry_figures() -> None:
-    remedy = Remedy("pytorch", "Use {figure:int}.", "f(n={figure:int}, m={gone})")
+    remedy = Remedy("pytorch", "Use {figure:int}.", "f(n={figure:int}, m={gone|4})\ng()")
     causes = tuple(
         Cause(name, name, when, "It was {figure}.", (remedy,))
         for name, when in (("yes", "figure > 1"), ("no", "figure > 5"), ("open", "gone > 5"))
@@ -116,7 +116,13 @@ def test_causes_hold_are_ruled_out_or_unknown_and_remedies_carry_figures() -> No
     ]  # fmt: skip
     assert finding.causes[2].missing == ("gone was not recorded",)
     assert finding.causes[0].evidence == "It was 2."
-    assert finding.causes[0].cause.remedies == (Remedy("pytorch", "Use 2.", "f(n=2, m=…)"),)
+    assert finding.causes[0].cause.remedies == (
+        Remedy(
+            "pytorch",
+            "Use 2.",
+            "f(n=2, m=4)  # a first try, not computed: gone was not recorded\ng()",
+        ),
+    )
 
 
 def test_evidence_with_a_missing_figure_is_dropped_and_a_summary_falls_back_to_the_title() -> None:

@@ -14,6 +14,7 @@ from gpudiag.diagnose.holes import (
     FORMATS,
     Filling,
     fill,
+    fill_code,
     fill_or_dots,
     fill_sentences,
     gpus_in_words,
@@ -125,3 +126,29 @@ def test_gpus_in_words(gpus: tuple[int, ...], words: str) -> None:
 def test_any_text_is_parsed_or_refused(text: str) -> None:
     with suppress(ExpressionError):
         fill(parse_text(text, CONTEXT), FILLING)
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("f(n={figure:f1|4})", "f(n=0.3)"),
+        ("f(n={gone:int|4})", "f(n=4)  # a first try, not computed: gone was not recorded"),
+        (
+            "f(\n  n={gone|4},\n  m=1)",
+            "f(\n  n=4,  # a first try, not computed: gone was not recorded\n  m=1)",
+        ),
+        ("f(n={gone})", ""),
+    ],
+)
+def test_no_hole_stays_in_code(text: str, filled: str) -> None:
+    """GIVEN code, which is copied THEN a missing figure is a stated try, or there is no code."""
+    assert fill_code(parse_text(text, CONTEXT), FILLING) == filled
+
+
+def test_what_is_to_be_tried_is_a_plain_figure() -> None:
+    with pytest.raises(ExpressionError, match="plain figure to try"):
+        parse_text("{gone|import os}", CONTEXT)
+
+
+def test_gpus_are_counted_in_words() -> None:
+    assert (FORMATS["gpus"](1), FORMATS["gpus"](3)) == ("1 GPU", "3 GPUs")

@@ -66,7 +66,7 @@ def test_a_short_run_says_how_short(make):
     """GIVEN 20 s of work THEN the reason names what was there and what is needed."""
     value = make(gpu0_util_pct=[0] * 5 + [50] * 20).get("stall_share")
     assert isinstance(value, Missing)
-    assert "30 s are needed" in value.reason
+    assert "gross faults 30 s" in value.reason
     steady = make(gpu0_util_pct=[0] * 5 + [50] * 60)
     assert steady.get("stall_share") == pytest.approx(0.5)
     assert isinstance(steady.get("steady_stall_share"), Missing)
