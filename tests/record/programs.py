@@ -68,9 +68,15 @@ def witness(log: str, stop: str = "", seconds: str = "30") -> None:
 def graceful(log: str) -> None:
     """Need a while to end after SIGINT, as a training that writes a checkpoint does."""
     with open(log, "a", encoding="ascii") as file:
-        signal.signal(signal.SIGINT, lambda *_: file.write("SIGINT\n"))
+        got: list[int] = []
+
+        def note(*_: object) -> None:
+            got.append(file.write("SIGINT\n"))
+
+        signal.signal(signal.SIGINT, note)
         print("ready", flush=True)
-        signal.pause()
+        while not got:  # pause() would miss a signal that comes before it
+            time.sleep(0.02)
         time.sleep(1.0)
         print("saved", flush=True)
     raise SystemExit(5)
