@@ -1,12 +1,19 @@
-"""`python -m tests.scenarios [--only NAME] [--repeat N] [--kind live|heavy|light|made|fast]`."""
+"""`python -m tests.scenarios [--only NAME] [--repeat N] [--kind live|heavy|light|made|fast|torch]`.
+
+Those with PyTorch's own DataLoader run with `--kind torch` or by name; they need
+`pip install torch`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from tests.scenarios.real_loader import TORCH, installed
 from tests.scenarios.suite import line, outcomes, summary
 from tests.scenarios.table import HEAVY, LIGHT, MADE, SCENARIOS
+
+KINDS = ("all", "live", "heavy", "light", "made", "fast", "torch")
 
 
 def main() -> int:
@@ -14,22 +21,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.scenarios", description=__doc__)
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
     parser.add_argument("--repeat", type=int, default=1)
-    kinds = ("all", "live", "heavy", "light", "made", "fast")
-    parser.add_argument("--kind", choices=kinds, default="all")
+    parser.add_argument("--kind", choices=KINDS, default="all")
     parser.add_argument("--no-twins", action="store_true")
     asked = parser.parse_args()
-    chosen = [
-        scenario
-        for scenario in SCENARIOS
-        if (not asked.only or scenario.name in asked.only)
-        and (asked.kind != "live" or scenario not in MADE)
-        and (asked.kind != "heavy" or scenario in HEAVY)
-        and (asked.kind != "light" or scenario in LIGHT)
-        and (asked.kind != "made" or scenario in MADE)
-        and (asked.kind != "fast" or scenario.fast)
-    ]
+    groups = {
+        "all": SCENARIOS,
+        "live": (*HEAVY, *LIGHT),
+        "heavy": HEAVY,
+        "light": LIGHT,
+        "made": MADE,
+        "fast": tuple(scenario for scenario in SCENARIOS if scenario.fast),
+        "torch": TORCH,
+    }
+    among = (*SCENARIOS, *TORCH) if asked.only else groups[asked.kind]
+    chosen = [scenario for scenario in among if not asked.only or scenario.name in asked.only]
     if not chosen:
-        parser.error("no such scenario; there are: " + ", ".join(s.name for s in SCENARIOS))
+        parser.error("no such scenario; there are: " + ", ".join(s.name for s in among))
+    if any(scenario in TORCH for scenario in chosen) and not installed():
+        parser.error("these scenarios need PyTorch: pip install torch")
     found = []
     for outcome in outcomes(chosen, twins=not asked.no_twins, repeat=asked.repeat):
         print(line(outcome), flush=True)

@@ -18,7 +18,7 @@ from gpudiag.timeline.read import read
 from tests.scenarios.model import Outcome, Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(__file__).parent / "programs" / "trainer.py"
+PROGRAMS = Path(__file__).parent / "programs"
 HOG = "while True: pass"
 TENANT = "import sys, time; from gpudiag.demo.device import EmulatedGPU as G; g = G(0); \
 g.allocate(int(sys.argv[1])); time.sleep(900)"
@@ -85,7 +85,7 @@ def _record(scenario: Scenario, twin: bool, folder: Path) -> None:
     command = [sys.executable, "-m", "gpudiag", "record", "--quiet", "-o", out, "--"]
     try:
         subprocess.run(
-            [*command, sys.executable, str(PROGRAM), str(folder / "spec.json")],
+            [*command, sys.executable, str(PROGRAMS / scenario.program), str(folder / "spec.json")],
             env=env, cwd=folder, timeout=MOST_S, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, check=False,
         )  # fmt: skip

@@ -15,8 +15,8 @@ class Scenario:
 
     `truth` are the rules of which one must be the top finding (empty: benign, nothing above
     information), `causes` those of which one must hold. `twin` is what changes in `spec` when the
-    remedy is applied. A live scenario runs `programs/trainer.py` with `spec` under the recorder; a
-    made one has `make`, since hours or root would be needed. `light` ones use next to no CPU and
+    remedy is applied. A live scenario runs a `program` of programs/ with `spec` under the recorder;
+    a made one has `make`, since hours or root would be needed. `light` ones use next to no CPU and
     may run beside each other.
     """
 
@@ -35,6 +35,7 @@ class Scenario:
     info: bool = False  # its finding is information
     short: bool = False  # meant to be too short for a verdict
     make: Callable[[], Timeline] | None = None
+    program: str = "trainer.py"
 
 
 @dataclass(frozen=True)
