@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
 import shutil
@@ -216,7 +217,8 @@ class Run:
             with _READING:
                 timeline = gpudiag.read(path)
         except GpudiagError as error:
-            if path.read_text().count("\n") > 3 or self._killed is None:
+            began = _began(path)
+            if self._killed is None or (began and self._killed_wall - began > 2 * INTERVAL_S):
                 self._failures.append(f"unreadable: {error}")
             return None
         times = timeline.frame.index.to_numpy()
@@ -234,6 +236,14 @@ class Run:
         if missing > 2.0:
             self._failures.append(f"{missing:.1f} intervals from the last row to the kill")
         return missing
+
+
+def _began(path: Path) -> float | None:
+    """Wall time of the start line; None if the recorder was killed before it wrote one."""
+    for line in path.read_text().splitlines():
+        if line.startswith("# start {"):
+            return float(datetime.fromisoformat(json.loads(line[8:])["time"]).timestamp())
+    return None
 
 
 _DRIVER_KINDS = ("nvidia-smi hangs", "nvidia-smi dies")
