@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from tests.scenarios.real_loader import TORCH, installed
 from tests.scenarios.suite import line, outcomes, summary
@@ -23,6 +24,7 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--kind", choices=KINDS, default="all")
     parser.add_argument("--no-twins", action="store_true")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave the recordings there")
     asked = parser.parse_args()
     groups = {
         "all": SCENARIOS,
@@ -39,8 +41,10 @@ def main() -> int:
         parser.error("no such scenario; there are: " + ", ".join(s.name for s in among))
     if any(scenario in TORCH for scenario in chosen) and not installed():
         parser.error("these scenarios need PyTorch: pip install torch")
+    if asked.keep is not None:
+        asked.keep.mkdir(parents=True, exist_ok=True)
     found = []
-    for outcome in outcomes(chosen, twins=not asked.no_twins, repeat=asked.repeat):
+    for outcome in outcomes(chosen, twins=not asked.no_twins, repeat=asked.repeat, keep=asked.keep):
         print(line(outcome), flush=True)
         found.append(outcome)
     print(summary(found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,14 +26,16 @@ g.allocate(int(sys.argv[1])); time.sleep(900)"
 MOST_S = 900
 
 
-def run(scenario: Scenario, twin: bool = False) -> Outcome:
-    """The outcome of `scenario`, or of its fixed twin."""
+def run(scenario: Scenario, twin: bool = False, keep: Path | None = None) -> Outcome:
+    """The outcome of `scenario`, or of its fixed twin; the recording is left at `keep`."""
     if scenario.make is not None:
         return judge(scenario, twin, scenario.make(), None)
     with tempfile.TemporaryDirectory(prefix="scenario-") as name:
         folder = Path(name)
         try:
             _record(scenario, twin, folder)
+            if keep is not None:
+                shutil.copy(folder / "run.csv", keep)
             rate = folder / "rate"
             measured = float(rate.read_text()) if rate.exists() else None
             return judge(scenario, twin, read(str(folder / "run.csv")), measured)

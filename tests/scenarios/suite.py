@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from tests.scenarios.live import run
 from tests.scenarios.model import Outcome, Scenario
@@ -13,18 +14,21 @@ WHOLE_STALL = 0.6  # of the bound, where the remedy removes the whole stall
 
 
 def outcomes(
-    scenarios: Iterable[Scenario], twins: bool = True, repeat: int = 1
+    scenarios: Iterable[Scenario], twins: bool = True, repeat: int = 1, keep: Path | None = None
 ) -> Iterator[Outcome]:
-    """Each scenario and its twin, `repeat` times; light ones beside each other, others alone."""
+    """Each scenario and its twin, `repeat` times; light ones beside each other, others alone.
+
+    The recordings are left in `keep` as NAME-ROUND.csv and NAME-fixed-ROUND.csv.
+    """
     work = [
-        (scenario, twin)
-        for _ in range(repeat)
+        (scenario, twin, keep and keep / f"{scenario.name}{'-fixed' * twin}-{turn}.csv")
+        for turn in range(repeat)
         for scenario in scenarios
         for twin in ((False, True) if twins and scenario.twin is not None else (False,))
     ]
-    for scenario, twin in work:
-        if not scenario.light:
-            yield run(scenario, twin)
+    for job in work:
+        if not job[0].light:
+            yield run(*job)
     with ThreadPoolExecutor(BESIDE) as pool:
         yield from pool.map(lambda job: run(*job), [job for job in work if job[0].light])
 
