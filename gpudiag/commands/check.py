@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     from gpudiag.diagnose.thresholds import with_thresholds
     from gpudiag.resources import rules_dir
 
-    timeline = reading.read_timeline(args)
+    with reading.progress(args):
+        timeline = reading.read_timeline(args)
     rules = load_rules([rules_dir(), *map(Path, args.rules)])
     if args.thresholds:
         rules = with_thresholds(rules, args.thresholds)

@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
         )
     from gpudiag.timeline.converted import run_csv
 
-    pieces = run_csv(reading.read_timeline(args))
+    with reading.progress(args):
+        pieces = run_csv(reading.read_timeline(args))
     if target is None:
         for piece in pieces:
             sys.stdout.write(piece)

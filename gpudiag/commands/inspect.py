@@ -44,7 +44,8 @@ def _lines(args: argparse.Namespace, most: int | None) -> list[str]:
     from gpudiag.timeline.host.read import read_host
 
     try:
-        timeline: Timeline = reading.read_timeline(args)
+        with reading.progress(args):
+            timeline: Timeline = reading.read_timeline(args)
     except UnreadableError as error:
         if args.file == "-" or args.host or "--host" not in error.hint:
             raise

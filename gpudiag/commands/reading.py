@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +13,8 @@ from gpudiag.units import parse_duration
 
 if TYPE_CHECKING:
     from gpudiag.timeline.model import Timeline
+
+_SLOW_BYTES = 5_000_000  # about where reading starts to take a second
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, host: bool = True) -> None:
@@ -51,8 +56,34 @@ def read_timeline(args: argparse.Namespace) -> Timeline:
     return timeline
 
 
-def size(path: str) -> int:
-    """Bytes of the file, 0 if that cannot be told: what a progress line is decided by."""
+@contextmanager
+def progress(args: argparse.Namespace) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal's stderr while a large file is read; what it gives names the next step.
+
+    Nothing is shown where it could not be seen, or would be gone before it is read.
+    """
+    if not sys.stderr.isatty() or _size(args.file) < _SLOW_BYTES:
+        yield lambda step: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    from gpudiag.timeline.progress import watched
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=1.0)
+
+        def step(name: str) -> None:
+            # How long what follows takes is not known: the bar only shows that it works.
+            bar.update(task, description=name, total=None)
+
+        with watched(lambda share: bar.update(task, completed=share)):
+            yield step
+
+
+def _size(path: str) -> int:
+    """Bytes of the file, 0 if that cannot be told."""
     try:
         return Path(path).stat().st_size
     except (OSError, ValueError):

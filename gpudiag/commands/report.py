@@ -41,7 +41,6 @@ _ENDINGS: dict[str, Format] = {
     ".txt": "text",
 }  # fmt: skip
 _NOT_OURS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".csv", ".docx", ".xlsx")
-_SLOW_BYTES = 5_000_000  # about where reading starts to take a second
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,12 +140,8 @@ def _ours(target: Path) -> bool:
 
 def _diagnosed(args: argparse.Namespace) -> tuple[Diagnosis, Timeline]:
     """Read and diagnose, with a line of progress where it takes long enough to wonder."""
-    if not sys.stderr.isatty() or reading.size(args.file) < _SLOW_BYTES:
-        return _work(args, lambda step: None)
-    from rich.console import Console
-
-    with Console(stderr=True).status("") as status:
-        return _work(args, status.update)
+    with reading.progress(args) as tell:
+        return _work(args, tell)
 
 
 def _work(args: argparse.Namespace, tell: Callable[[str], None]) -> tuple[Diagnosis, Timeline]:
@@ -154,7 +149,6 @@ def _work(args: argparse.Namespace, tell: Callable[[str], None]) -> tuple[Diagno
     from gpudiag.diagnose.thresholds import with_thresholds
     from gpudiag.resources import rules_dir
 
-    tell("reading")
     timeline = reading.read_timeline(args)
     tell("diagnosing")
     rules = load_rules([rules_dir(), *map(Path, args.rules)])

@@ -28,6 +28,7 @@ _DAY_ALONE = re.compile(
 _HOUR_ALONE = re.compile(_HOUR)
 _CELL = re.compile(rf"{DATE}|1\d{{9}}(?:\.\d+)?|1\d{{12}}")
 _NAMED_ZONE = re.compile(r" (?!AM|PM)[A-Z]{3,5}(?= |$)")
+_EITHER = re.compile(r"(\d{1,2})[-/](\d{1,2})[-/]\d{4}\b")
 _EPOCH = re.compile(r"\d{1,9}(?:\.\d+)?|1\d{9}(?:\.\d+)?|1\d{12}")
 
 _FORMATS = (
@@ -92,6 +93,21 @@ def seconds(texts: Sequence[str]) -> np.ndarray:
     return out
 
 
+def day_or_month(texts: Sequence[str]) -> list[str]:
+    """A note about dates that do not tell the day from the month; none if they do.
+
+    `12.01.2026` is the day first wherever people write dots.
+    """
+    for text in texts:
+        match = _EITHER.match(text)
+        if not match or int(match[1]) > 12 or int(match[2]) > 12 or match[1] == match[2]:
+            return []
+    if not len(texts):
+        return []
+    moment = iso(float(seconds(texts[:1])[0])) or ""
+    return [f"Dates such as {texts[0][:10]} do not tell day from month; read as {moment[:10]}."]
+
+
 def _fixed(texts: Sequence[str]) -> np.ndarray | None:
     """The common case, nvidia-smi's own `2026/03/01 10:00:00.123` in every cell, ten times faster.
 
@@ -147,18 +163,21 @@ def _fill(out: np.ndarray, texts: pd.Series, formats: Sequence[str], weekday: bo
     """Read what is still NaN by that one of `formats` which understands the most.
 
     pandas does not check a weekday against its date; it decides between day and month first.
+    Where both understand all, that one holds by which less time passes between first and last.
     """
     open_at = np.flatnonzero(np.isnan(out))
     if not len(open_at):
         return
     left = texts.iloc[open_at]
-    best, most = None, 0
+    best, most = None, (0, float("-inf"))
     for text_format in formats:
         dates = pd.to_datetime(left, format=text_format, errors="coerce", utc=True)
         if weekday:
             dates = dates.where(dates.dt.strftime("%a") == left.str[:3])
-        if (count := int(dates.notna().sum())) > most:
-            best, most = dates, count
+        count = int(dates.notna().sum())
+        passed = (dates.max() - dates.min()).total_seconds() if count else 0.0
+        if (count, -passed) > most and count:
+            best, most = dates, (count, -passed)
     if best is not None:
         out[open_at] = _as_seconds(best)
 

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpudiag.errors import UnreadableError
+from gpudiag.timeline import progress
 
 MAX_BYTES = 1 << 30
 MAX_LINE = 1 << 20
 # A day of an idle GPU shrinks about thirtyfold; 200 is beyond any log, 1,000 is what gzip can do.
 MAX_EXPANSION, EXPANSION_FREE = 200, 64 << 20
 _CHUNK = 1 << 20
+_TOLD_LINES = 4096
 _BLANK = b"\0 \t\r\n"
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\a\x1b\n]*(?:\a|\x1b\\)|[@-Z\\^_])")
 _READ_IT_AS_TEXT = "gpudiag reads its own run.csv and logs of nvidia-smi as text; see docs/logs.md"
@@ -68,8 +70,11 @@ class Log:
 
         What follows the last line feed is a line too, unless it is empty.
         """
-        text = io.TextIOWrapper(io.BytesIO(self.data), "utf-8", "replace", newline="\n")
+        bytes_of = io.BytesIO(self.data)
+        text = io.TextIOWrapper(bytes_of, "utf-8", "replace", newline="\n")
         for number, line in enumerate(text, 1):
+            if number % _TOLD_LINES == 0:
+                progress.tell(bytes_of.tell(), len(self.data))
             line = line.rstrip("\n")
             if "\r" in line:
                 for piece in line.split("\r"):

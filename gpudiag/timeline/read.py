@@ -52,7 +52,10 @@ def read(path: str | os.PathLike[str], *, interval_s: float | None = None) -> Ti
         return runcsv.read(log, interval_s)
     from gpudiag.timeline import formats, other
     from gpudiag.timeline.host import read as host
+    from gpudiag.timeline.localised import plain
 
+    log = plain(log)
+    head = log.head
     score, reader = max(((r.recognise(head), r) for r in readers()), key=lambda pair: pair[0])
     own = reader in formats.READERS
     if score < 1 and not own and (name := other.name_of(head)):

@@ -6,6 +6,10 @@ turned into figures (cells), and the readings put on one clock (identity, assemb
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+
 from gpudiag.errors import UnreadableError
 from gpudiag.timeline import clock, trouble
 from gpudiag.timeline.assemble import timeline
@@ -13,6 +17,7 @@ from gpudiag.timeline.cells import split
 from gpudiag.timeline.fields import header
 from gpudiag.timeline.load import Log
 from gpudiag.timeline.model import Timeline
+from gpudiag.timeline.readings import Readings
 from gpudiag.timeline.smicsv_collect import Collector
 from gpudiag.timeline.smicsv_lines import rows
 from gpudiag.timeline.smicsv_rows import Sorted
@@ -20,6 +25,13 @@ from gpudiag.timeline.smicsv_sorter import row_like
 
 NAME = "nvidia-smi --query-gpu CSV"
 _ENOUGH = 400
+_FIELD_OF = {
+    "util_pct": "utilization.gpu",
+    "mem_util_pct": "utilization.memory",
+    "temp_c": "temperature.gpu",
+}
+_IMPOSSIBLE = re.compile(r"[-+.\d]+ is outside ")  # without a unit
+_MOST_WRONG = 0.9
 
 
 def recognise(head: str) -> float:
@@ -58,7 +70,29 @@ def read(log: Log, interval_s: float | None = None) -> Timeline:
     if not collector.lines:
         raise _nothing(log, found, collector)
     readings = collector.readings(found)
+    _refuse_a_wrong_header(readings, log.path)
     return timeline(readings, log.path, NAME, found, interval_s)
+
+
+def _refuse_a_wrong_header(readings: Readings, path: str) -> None:
+    """Raise UnreadableError where the header says one order and bare figures show another.
+
+    Cells without units tell the difference only by figures that cannot be: then no column can be
+    trusted, also those whose figures are possible.
+    """
+    for role in _FIELD_OF:
+        numbers = readings.reasons.get(role)
+        if numbers is None or not len(numbers):
+            continue
+        texts = readings.reason_texts
+        wrong = [at for at, text in enumerate(texts) if _IMPOSSIBLE.match(text)]
+        outside = np.isin(numbers, wrong)
+        if outside.mean() >= _MOST_WRONG:
+            name, example = _FIELD_OF[role], texts[int(numbers[outside][0])]
+            raise UnreadableError(
+                f"{path}: the header does not fit the rows: {name}: {example}",
+                "were the fields logged in another order? Correct the header",
+            )
 
 
 def _nothing(log: Log, found: Sorted, collector: Collector) -> UnreadableError:

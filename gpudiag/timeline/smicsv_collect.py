@@ -64,6 +64,7 @@ class Collector:
                 days = rows.table[by_role["date"][0]]
                 texts = [f"{day.strip()} {text}" for day, text in zip(days, texts, strict=True)]
             part["#time"] = clock.seconds(texts)
+            self._notes += clock.day_or_month(texts)
         self._mask_of_words(part)
         keep = fits > 0
         self._dropped += [
@@ -192,7 +193,7 @@ class Collector:
             rule=columns["#rule"],
             head=columns["#head"],
             stamp_times=clock.seconds(found.stamps),
-            notes=self._notes,
+            notes=[*self._notes, *clock.day_or_month(found.stamps)],
             dropped=[*found.dropped, *self._dropped],
             troubles=found.troubles,
         )

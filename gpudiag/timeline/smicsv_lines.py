@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from gpudiag.timeline import clock
+from gpudiag.timeline import clock, progress
 from gpudiag.timeline.cells import split
 from gpudiag.timeline.fields import Field, field, header
 from gpudiag.timeline.load import Log
@@ -81,10 +81,12 @@ def _whole(
     heads = found.header_rows = found.lines = int(fields is not None)
     if not rest:
         return
+    total = rest.count(b"\n")
     pieces = pd.read_csv(io.BytesIO(rest), chunksize=CHUNK, **OPTIONS, names=range(width))
     for table in pieces:
         line = np.arange(found.lines + 1, found.lines + 1 + len(table))
         found.lines += len(table)
+        progress.tell(found.lines, total)
         again = (table[0] == start).to_numpy()
         head = heads + np.cumsum(again)
         heads += int(again.sum())

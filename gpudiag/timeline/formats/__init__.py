@@ -10,6 +10,7 @@ from gpudiag.timeline.formats import (
     computeapps,
     dcgmi,
     gpustat,
+    homemade,
     prometheus,
     promjson,
     smidmon,
@@ -33,4 +34,5 @@ READERS = (
     promjson,
     gpustat,
     wide,
+    homemade,
 )

@@ -231,7 +231,7 @@ class Gather:
             rule=rule,
             head=head,
             stamp_times=clock.seconds(self.stamps),
-            notes=self.notes,
+            notes=[*self.notes, *clock.day_or_month(self.stamps)],
             dropped=self.dropped,
             troubles=self.troubles,
             lines_taken=lines_taken,
