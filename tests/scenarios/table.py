@@ -38,7 +38,7 @@ HEAVY = (
     Scenario("foreign-load-without-workers", ("GD101", "GD106"), ("foreign-load",),
              spec={"cpu_ms": 30, "step_ms": 60}, hogs=6, twin_hogs=0, twin={}),
     Scenario("workers-pinned-to-one-core", ("GD101",), ("workers-on-one-core",),
-             spec={"cpu_ms": 90, "workers": 3, "step_ms": 30, "pin_workers": True,
+             spec={"cpu_ms": 54, "workers": 3, "step_ms": 32, "pin_workers": True,
                    "wait": "sleep"}, twin={"pin_workers": False}),
     Scenario("computes-on-the-cpu", ("GD401",), ("computes-on-the-cpu",),
              spec={"shares": [0], "step_ms": 100, "seconds": 130}),
