@@ -38,6 +38,7 @@ class CompiledRule:
     when: Node
     cost: Node | None
     bound_most: Node | None
+    cost_error: Node | None
     summary: Text
     fine: Text
     fine_needs: tuple[tuple[Node, str], ...]
@@ -79,11 +80,8 @@ class _Compiler:
             rule,
             when=self.when(),
             cost=self.node(("cost",), rule.cost, self.plain, "figure") if rule.cost else None,
-            bound_most=(
-                self.node(("bound_most",), rule.bound_most, run, "figure")
-                if rule.bound_most
-                else None
-            ),
+            bound_most=self.figure("bound_most", rule.bound_most, run),
+            cost_error=self.figure("cost_error", rule.cost_error, run),
             summary=self.text(("summary",), rule.summary),
             fine=self.text(("fine",), rule.fine, run),
             fine_needs=tuple(
@@ -97,6 +95,9 @@ class _Compiler:
             confidence=self.ladder("confidence", rule.confidence),
             causes=tuple(self.cause(n, cause) for n, cause in enumerate(rule.causes)),
         )
+
+    def figure(self, key: str, source: str, context: Context) -> Node | None:
+        return self.node((key,), source, context, "figure") if source else None
 
     def when(self) -> Node:
         rule = self.rule

@@ -79,11 +79,18 @@ def finding_from(rule: CompiledRule, hits: tuple[Hit, ...], evaluator: Evaluator
 
 
 def _bound(rule: CompiledRule, cost: float | None, evaluator: Evaluator) -> float | None:
-    """1/(1-cost), but no more than what the rule's own remedy can reach."""
+    """1/(1-cost), and no more than what the rule's own remedy can reach.
+
+    A cost is measured, so it may be too low: for a bound its error counts on top.
+    """
     if not rule.rule.bound or cost is None or cost >= 1:
         return None
-    most = Unknown(()) if rule.bound_most is None else evaluator.figure(rule.bound_most)
-    bound = 1 / (1 - cost)
+    most, error = (
+        Unknown(()) if node is None else evaluator.figure(node)
+        for node in (rule.bound_most, rule.cost_error)
+    )
+    high = cost if isinstance(error, Unknown) else cost + max(error, 0.0)
+    bound = 1 / (1 - (high if high < 1 else cost))
     return bound if isinstance(most, Unknown) else min(bound, max(most, 1.0))
 
 

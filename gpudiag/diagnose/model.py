@@ -108,6 +108,7 @@ class Rule:
     path: str = ""
     fine_needs: tuple[Need, ...] = ()
     bound_most: str = ""  # figure: what the bound is at most, if it is known; "" = none
+    cost_error: str = ""  # figure: by how much the cost may be too low, for the bound; "" = none
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,8 @@ class Finding:
     """What we say of a run: one problem, where, how sure, what it costs, why, and what to do.
 
     `cost` is the share of the run's GPU time lost (0 to 1), `bound` the upper bound of the
-    speed-up, 1/(1-cost); both None where no figure can be given honestly. `gpus` is empty for a
-    finding about the whole run.
+    speed-up, 1/(1-cost-its error); both None where no figure can be given honestly. `gpus` is empty
+    for a finding about the whole run.
     """
 
     rule: Rule

@@ -52,6 +52,7 @@ def rule_from(table: Mapping[str, Any], mistakes: Mistakes) -> Rule:
         cost=top.text("cost", ""),
         bound=top.flag("bound", False),
         bound_most=top.text("bound_most", ""),
+        cost_error=top.text("cost_error", ""),
         summary=top.text("summary", longest=LONGEST_LINE),
         meaning=top.text("meaning"),
         confirm=top.text("confirm"),
@@ -72,6 +73,8 @@ def rule_from(table: Mapping[str, Any], mistakes: Mistakes) -> Rule:
         top.wrong("bound", "there is no bound without a cost")
     if rule.bound_most and not rule.bound:
         top.wrong("bound_most", "there is no bound: write bound = true")
+    if rule.cost_error and not rule.bound:
+        top.wrong("cost_error", "there is no bound: write bound = true")
     return rule
 
 

@@ -102,16 +102,20 @@ def _split(signals: SignalSet, gpu: int, parts: dict[str, float]) -> float | Non
     if gpu not in signals.used.working:
         parts["idle_gpus"] += float(idle[within & ~window.released].sum())
         return None
-    parts["pauses"] += float(idle[within & window.gaps].sum())
+    parts["pauses"] += float(idle[within & (window.gaps | window.early)].sum())
     steady = within & window.steady
-    stall = float(idle[steady].sum())
-    # Warm-up stalls as the steady part does; what it lost beyond that is start-up.
-    warm = within & window.warm_up & ~window.released
-    time = float(clock.weight[steady].sum())
-    lost = float(idle[warm].sum())
-    usual = stall / time * float(clock.weight[warm].sum()) if time > 0 else 0.0
-    parts["start_up"] += max(lost - usual, 0.0)
-    return stall + min(lost, usual)
+    stall, time = float(idle[steady].sum()), float(clock.weight[steady].sum())
+    rate = stall / time if time > 0 else 0.0
+    # The readings at the ends of a pause, and the warm-up, stall as the steady part does; what they
+    # lost beyond that is the pause, or start-up.
+    edges = within & window.edges
+    warm = within & window.warm_up & ~window.released & ~window.early & ~window.edges
+    for part, where in (("pauses", edges), ("start_up", warm)):
+        lost = float(idle[where].sum())
+        usual = min(lost, rate * float(clock.weight[where].sum()))
+        parts[part] += lost - usual
+        stall += usual
+    return stall
 
 
 def _share(signals: SignalSet, part: str) -> float:

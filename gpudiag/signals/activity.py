@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 # driver's windows of 1/6 and 1 s); before 30 s nothing is said at all.
 STEADY_S = 120.0
 STEADY_SAMPLES = 60
-STRETCHES = 12
 UNEVEN_POINTS = 20.0  # beyond the natural spread of identical GPUs, 8 % on average
 GROSS_S = 30.0
 GROSS_SAMPLES = 15
@@ -156,26 +155,6 @@ def stall_share(signals: SignalSet, gpu: int | None) -> float | Missing:
 def steady_stall_share(signals: SignalSet, gpu: int | None) -> float | Missing:
     need_length(signals, STEADY_S, STEADY_SAMPLES)
     return common_stall(signals)
-
-
-@signal(
-    "stall_error", "figure", "share", "run",
-    "How far off stall_share may be (95 %): 1.96 times the standard error of the means of 12 "
-    "equal stretches of the active time without pauses. Large where the load drifts, and where "
-    "steps last almost exactly as long as the interval of the readings, so that these fall on the "
-    "same part of each step for a long time.",
-)  # fmt: skip
-def stall_error(signals: SignalSet, gpu: int | None) -> float | Missing:
-    need_length(signals, STEADY_S, STEADY_SAMPLES)
-    errors = []
-    for number in signals.used.working:
-        util = signals.array("gpu_util_pct", number)
-        place = np.flatnonzero(signals.window.steady & np.isfinite(util))
-        if len(place) < STRETCHES:
-            return Missing("too few readings to say how far off the stall share may be")
-        means = [util[part].mean() / 100 for part in np.array_split(place, STRETCHES)]
-        errors.append(1.96 * float(np.std(means, ddof=1)) / STRETCHES**0.5)
-    return float(max(errors))
 
 
 @signal(

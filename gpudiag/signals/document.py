@@ -11,6 +11,8 @@ TOPICS = {
     "run": "The run",
     "activity": "When the GPUs worked, and how much they idled",
     "starvation": "Who waits for whom",
+    "ranks": "Each training process beside its GPU",
+    "uncertainty": "How far off the shares may be",
     "cores": "Whether the run gets the cores that it wants",
     "worker_need": "How many workers",
     "workers": "Data-loader workers, storage and network",

@@ -55,37 +55,45 @@ def respawn_every_s(signals: SignalSet, gpu: int | None) -> float | Missing:
     return float(np.median(np.diff(times)))
 
 
-def _near(signals: SignalSet) -> Mask:
-    """Ticks around a replacement: 3 s before to 10 s after, at most half of the time between."""
+def _around(signals: SignalSet) -> list[Mask]:
+    """Ticks around each replacement: 3 s before to 10 s after, at most half of the time between."""
     times = _times(signals)
     if not len(times):
         raise Absent(Missing("the workers were not replaced"))
     after = AFTER_S
     if len(times) > 1:
         after = min(AFTER_S, 0.5 * float(np.median(np.diff(times))))
-    clock = signals.clock
-    near = np.zeros(len(clock.t), dtype=bool)
+    clock, taken = signals.clock, ~signals.window.active
+    around = []
     for moment in times:
-        near |= (clock.t > moment - min(BEFORE_S, after)) & (clock.begin < moment + after)
-    return near & signals.window.active
+        here = (clock.t > moment - min(BEFORE_S, after)) & (clock.begin < moment + after) & ~taken
+        taken |= here
+        around.append(here)
+    return around
 
 
-def _lost(signals: SignalSet) -> float:
-    """Idle GPU seconds around replacements beyond what is usual elsewhere; raises Absent."""
-    near, clock = _near(signals), signals.clock
+def _losses(signals: SignalSet) -> Array:
+    """Idle GPU seconds around each replacement beyond what is usual elsewhere; raises Absent."""
+    around, clock = _around(signals), signals.clock
+    near = np.logical_or.reduce(around)
     elsewhere = signals.window.active & ~near
     if not elsewhere.any():
         raise Absent(Missing("the workers are replaced all the time"))
-    lost = 0.0
+    lost = np.zeros(len(around))
     for gpu in signals.used.working:
         idle = 1 - np.clip(signals.array("gpu_util_pct", gpu), 0, 100) / 100
         known = np.isfinite(idle)
         usual = clock.mean(idle, elsewhere)
         if usual is None:
             continue
-        here = near & known
-        lost += max(float(((idle[here] - usual) * clock.weight[here]).sum()), 0.0)
+        beyond = np.where(known, (idle - usual) * clock.weight, 0.0)
+        mine = np.asarray([float(beyond[here].sum()) for here in around])
+        lost += mine if mine.sum() > 0 else 0.0
     return lost
+
+
+def _lost(signals: SignalSet) -> float:
+    return float(_losses(signals).sum())
 
 
 @signal(
@@ -95,10 +103,26 @@ def _lost(signals: SignalSet) -> float:
     "warm-up is taken to lose as much in its time as the rest.",
 )  # fmt: skip
 def respawn_lost_share(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return _lost(signals) * _of_the_run(signals)
+
+
+def _of_the_run(signals: SignalSet) -> float:
+    """What turns GPU seconds of the active time into a share of the run, warm-up included."""
     window, clock = signals.window, signals.clock
     worked = clock.seconds(window.active | (window.warm_up & ~window.released))
-    lost = _lost(signals) * worked / clock.seconds(window.active)
-    return lost / (clock.wall * max(len(signals.gpus), 1))
+    return worked / clock.seconds(window.active) / (clock.wall * max(len(signals.gpus), 1))
+
+
+@signal(
+    "respawn_lost_error", "figure", "share", "run",
+    "How far off respawn_lost_share may be (95 %): 1.96 x sqrt(n) x the standard deviation of what "
+    "each of the n replacements lost. Missing below three.",
+)  # fmt: skip
+def respawn_lost_error(signals: SignalSet, gpu: int | None) -> float | Missing:
+    losses = _losses(signals)
+    if len(losses) < 3:
+        return Missing("the workers were replaced less than three times")
+    return 1.96 * float(np.std(losses, ddof=1)) * len(losses) ** 0.5 * _of_the_run(signals)
 
 
 @signal(

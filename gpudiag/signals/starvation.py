@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpudiag.signals.activity import GROSS_S, GROSS_SAMPLES, common_stall, need_length
 from gpudiag.signals.base import Missing, signal
+from gpudiag.signals.ranks import known_ranks, ranks_cpu, stalled_ratios
 
 if TYPE_CHECKING:
     from gpudiag.signals.compute import SignalSet
@@ -50,11 +53,24 @@ def others_cpu(signals: SignalSet, gpu: int | None) -> float | Missing:
 @signal(
     "main_busy_while_gpu_idle", "figure", "share", "run",
     "X = main_wants_cpu / 100 - (1 - stall_share): share of the active time in which the training "
-    "process runs, or is ready to run, while its GPU idles. Near or below 0 it sleeps, i.e. waits.",
+    "process runs, or is ready to run, while its GPU idles. Near or below 0 it sleeps, i.e. waits. "
+    "Of several training processes whose GPUs are known it is the median (see ranks_judged).",
 )  # fmt: skip
 def main_busy_while_gpu_idle(signals: SignalSet, gpu: int | None) -> float | Missing:
     need_length(signals, GROSS_S, GROSS_SAMPLES)
+    ranks = known_ranks(signals)
+    if ranks:
+        return float(np.median([rank.busy_while_idle for rank in ranks]))
     return signals.need("main_wants_cpu") / 100 - (1 - common_stall(signals))
+
+
+@signal(
+    "least_busy_while_idle", "figure", "share", "run",
+    "X, but not below 0: the training process ran, or was ready to run, while its GPU idled, for "
+    "at least this share of the active time.",
+)  # fmt: skip
+def least_busy_while_idle(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return max(signals.need("main_busy_while_gpu_idle"), 0.0)
 
 
 @signal(
@@ -62,12 +78,16 @@ def main_busy_while_gpu_idle(signals: SignalSet, gpu: int | None) -> float | Mis
     "X / stall_share. At least 0.6: the training process itself is busy while the GPU idles (it "
     "loads data, launches work too slowly, or does not get the core it wants). At most 0.3: it "
     "sleeps (it waits for its workers, for storage, or for another rank). Between: unclear. Not "
-    "given below a stall of 10 %.",
+    "given below a stall of 10 %. Of several training processes whose GPUs are known it is the "
+    "median of those whose own GPU stalls.",
 )  # fmt: skip
 def main_busy_ratio(signals: SignalSet, gpu: int | None) -> float | Missing:
     stall = signals.need("stall_share")
     if stall < signals.limits["min_stall"]:
         return Missing("the GPUs stall for less than 10 % of the time")
+    ratios = stalled_ratios(signals)
+    if ratios:
+        return float(np.median(ratios))
     return signals.need("main_busy_while_gpu_idle") / stall
 
 
@@ -142,7 +162,10 @@ def _without_workers(signals: SignalSet, ratio: float) -> float | Missing:
 
 
 def _other_ranks_cpu(signals: SignalSet) -> float:
-    """The CPU that other ranks spend spinning on their GPUs, where a launcher started them."""
+    """The CPU of other ranks: measured, or what they spend spinning where a launcher is seen."""
+    measured = ranks_cpu(signals)
+    if measured is not None:
+        return max(measured - signals.need("main_cpu"), 0.0)
     single = signals.figure("single_process")
     if isinstance(single, Missing) or single >= 1:
         return 0.0

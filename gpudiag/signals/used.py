@@ -51,9 +51,10 @@ def used_gpus(timeline: Timeline) -> UsedGpus:
     env = timeline.start.get("env")
     visible = env.get("CUDA_VISIBLE_DEVICES") if isinstance(env, Mapping) else None
     if isinstance(visible, str):
-        listed = _listed(visible, timeline, env if isinstance(env, Mapping) else {})
-        if listed is not None:
-            return _choice(timeline, listed, busy, True, f"CUDA_VISIBLE_DEVICES={visible}")
+        listed = visible_gpus(visible, timeline, env if isinstance(env, Mapping) else {})
+        if listed:
+            given = tuple(sorted(set(listed)))
+            return _choice(timeline, given, busy, True, f"CUDA_VISIBLE_DEVICES={visible}")
     told = _told(timeline)
     if told is not None:
         gpus, reason = told
@@ -118,8 +119,10 @@ def _choice(
     return UsedGpus(gpus, working, others, meant, reason)
 
 
-def _listed(visible: str, timeline: Timeline, env: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """The GPUs that CUDA_VISIBLE_DEVICES names; None if it cannot be told."""
+def visible_gpus(
+    visible: str, timeline: Timeline, env: Mapping[str, Any]
+) -> tuple[int, ...] | None:
+    """The GPUs that CUDA_VISIBLE_DEVICES names, in its order; None if it cannot be told."""
     names = {str(facts.get("name")) for facts in timeline.start.get("gpus", ())}
     ordered = env.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" or len(names) <= 1
     found: list[int] = []
@@ -143,7 +146,7 @@ def _listed(visible: str, timeline: Timeline, env: Mapping[str, Any]) -> tuple[i
             break
         else:
             return None
-    return tuple(sorted(set(found))) or None
+    return tuple(found) or None
 
 
 def _peak(timeline: Timeline, gpu: int, name: str) -> float:

@@ -18,6 +18,7 @@ from gpudiag.signals.used import UsedGpus
 from gpudiag.timeline.model import Timeline
 
 Places = npt.NDArray[np.int_]
+_Span = tuple[int, int]
 
 ACTIVE_PCT = 20.0  # a mean over SMOOTH_S at or above this is activity …
 SMOOTH_S = 15.0
@@ -40,7 +41,9 @@ class Window:
 
     `work` runs from the first to the last activity, `warm_up` is its beginning, `released` are
     gaps in which no job was loaded, `active` is the rest of `work`, `gaps` are the pauses in it,
-    `steady` is active time that is no gap. `spans` are the gaps as (first, last) tick.
+    `early` those in the warm-up that are like them, `edges` the readings beside both, part of which
+    may belong to the pause. `steady` is active time that is neither gap nor edge. `spans` are the
+    gaps as (first, last) tick.
     `busiest` is the utilisation of the busiest GPU, `low_pct` the level at or below which a GPU
     counts as idle.
     """
@@ -50,6 +53,8 @@ class Window:
     released: Mask
     active: Mask
     gaps: Mask
+    early: Mask
+    edges: Mask
     steady: Mask
     spans: tuple[tuple[int, int], ...]
     busiest: Array
@@ -83,13 +88,45 @@ def find_window(timeline: Timeline, used: UsedGpus, clock: Clock) -> Window | Mi
     warm_up = work & (clock.t <= ready)
     gaps, released = _gaps(timeline, used, clock, busiest, low, work)
     active = work & ~warm_up & ~released
-    gaps = [(a, b) for a, b in gaps if active[a : b + 1].any()]
-    in_gap = np.zeros(len(busiest), dtype=bool)
-    for begin, end in gaps:
-        in_gap[begin : end + 1] = True
-    in_gap &= active
-    steady = active & ~in_gap
-    return Window(work, warm_up, released, active, in_gap, steady, tuple(gaps), busiest, low)
+    spans = [(a, b) for a, b in gaps if active[a : b + 1].any()]
+    alike = _alike(gaps, spans, clock)
+    paused = _cover(alike, len(busiest))
+    edges = _beside(alike, clock) & work & ~released & ~paused
+    in_gap, early = paused & active, paused & warm_up
+    steady = active & ~in_gap & ~edges
+    return Window(
+        work, warm_up, released, active, in_gap, early, edges, steady, tuple(spans), busiest, low
+    )
+
+
+def _alike(gaps: list[_Span], spans: list[_Span], clock: Clock) -> list[_Span]:
+    """The pauses, and where they recur also gaps of the warm-up no longer than the longest.
+
+    A longer one holds more than such a pause, e.g. compilation.
+    """
+    if len(spans) < 2:
+        return spans
+    lengths = {span: float(clock.weight[span[0] : span[1] + 1].sum()) for span in gaps}
+    longest = max(lengths[span] for span in spans)
+    return [span for span in gaps if span in spans or lengths[span] <= longest]
+
+
+def _cover(spans: list[_Span], length: int) -> Mask:
+    covered = np.zeros(length, dtype=bool)
+    for first, last in spans:
+        covered[first : last + 1] = True
+    return covered
+
+
+def _beside(spans: list[_Span], clock: Clock) -> Mask:
+    """The reading before and the one after each span, unless a hole lies between."""
+    beside = np.zeros(len(clock.t), dtype=bool)
+    for first, last in spans:
+        if first > 0 and clock.hole[first] == 0:
+            beside[first - 1] = True
+        if last + 1 < len(beside) and clock.hole[last + 1] == 0:
+            beside[last + 1] = True
+    return beside
 
 
 def _why_none(timeline: Timeline, used: UsedGpus) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gpudiag.signals.base import Missing, signal
 from gpudiag.signals.compute import Absent
+from gpudiag.signals.ranks import ranks_cpu
 
 if TYPE_CHECKING:
     from gpudiag.signals.compute import SignalSet
@@ -25,7 +26,7 @@ WORTHWHILE = 1.1  # less gain than this is within what two recordings of one run
 class _Need:
     """`busy` is the GPU's share of busy time now, `reachable` what the cores allow.
 
-    `each_busy_s` is how many workers, always at work, a permanently busy GPU would need.
+    `each_busy_s` is how many workers of all ranks, always at work, permanently busy GPUs need.
     """
 
     busy: float
@@ -44,13 +45,14 @@ def _reckon(signals: SignalSet) -> _Need:
     busy = 1 - stall
     if busy <= 0.01:
         raise Absent(Missing("the GPUs are hardly ever busy, so what a busy GPU needs is unknown"))
-    count = signals.need("workers_count")
-    main = signals.need("main_cpu") / 100
+    count, ranks = signals.need("workers_count"), signals.need("ranks")
+    measured = ranks_cpu(signals)
+    main = (signals.need("main_cpu") * ranks if measured is None else measured) / 100
     if count >= 1:
         each = count / busy
         used = main + signals.need("workers_cores")
     else:
-        each = max(signals.need("main_busy_while_gpu_idle"), 0.0) / busy
+        each = max(signals.need("main_busy_while_gpu_idle"), 0.0) / busy * ranks
         used = main
     idle = signals.figure("idle_cores")
     if isinstance(idle, Missing) or used <= 0:
@@ -63,7 +65,7 @@ def _reckon(signals: SignalSet) -> _Need:
     "needed_workers", "figure", "", "run",
     "Loader workers, per rank, that would keep the GPUs busy, from what was measured. With n "
     "workers: n / b / 0.9, where b = 1 - stall_share, since each delivers its share of the batches "
-    "in the busy time. With none: X / b / 0.9, the time that the training process spends on a busy "
+    "in the busy time. With none: X / b / 0.9, the time that a training process spends on a busy "
     "GPU-second of data. 0.9 leaves the queue some slack. Assumes that each further worker "
     "delivers as much, i.e. that a core is free for it and storage keeps up.",
 )  # fmt: skip

@@ -38,7 +38,12 @@ def workers(count: int, each: float, state: str = "running", switches: float = 1
     }
 
 
-def judge(
+def judge(**recorded: Any) -> Diagnosis:
+    """The diagnosis of a recording that is `made` of these."""
+    return diagnose(made(**recorded), RULES)
+
+
+def made(
     *,
     seconds: int = 600,
     interval: float = 1.0,
@@ -47,8 +52,8 @@ def judge(
     frameworks: Sequence[str] = (),
     time_known: bool = True,
     **columns: Any,
-) -> Diagnosis:
-    """The diagnosis of a recording: a figure is a constant column, a list one reading a tick."""
+) -> Timeline:
+    """A recording: a figure is a constant column, a list one reading a tick."""
     lengths = [len(c) for c in columns.values() if not isinstance(c, int | float)]
     length = max(lengths, default=int(seconds / interval))
     frame = pd.DataFrame(
@@ -66,7 +71,7 @@ def judge(
     events = tuple(Event(1.0, "framework", f"{n} seen", {"name": n}) for n in frameworks)
     source = Source("made", "run.csv", time_known=time_known, interval_s=interval)
     ending = {"t_s": length * interval, "exit_code": 0} if end is None else end
-    return diagnose(Timeline(frame, facts, source, events, ending or None), RULES)
+    return Timeline(frame, facts, source, events, ending or None)
 
 
 def codes(diagnosis: Diagnosis, above_info: bool = False) -> list[str]:

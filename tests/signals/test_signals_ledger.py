@@ -82,3 +82,37 @@ def test_the_sum_is_one_for_any_readings(rows):
     assert all(part.gpu_s >= 0 for part in ledger.parts)
     total = sum(part.gpu_s for part in ledger.parts)
     assert total == pytest.approx(ledger.wall_s * len(ledger.gpus))
+
+
+def paused(at: float, length: float, every: float, seconds: int = 240) -> list[float]:
+    """Readings at 1 Hz, each the mean of its second: pauses of `length` from `at` on, 2 s of work
+    at the end."""
+    grid = np.arange(0, seconds, 0.01) + 0.005
+    idle = (grid >= at) & ((grid - at) % every < length) & (grid < seconds - 2)
+    return list(100 * (1 - idle.reshape(seconds, 100).mean(axis=1)))
+
+
+@pytest.mark.parametrize("at", [30.0, 30.3, 30.5, 30.9])
+def test_pauses_count_to_their_ends_and_in_the_warm_up(make, at):
+    """GIVEN pauses of 9 s every 39 s from 30 s on, wherever they fall between the readings
+    THEN all of them are pauses: none is stall, and none start-up because it fell in the warm-up."""
+    signals = make(gpu0_util_pct=paused(at, 9, 39), gpu0_mem_used_mib=[5000.0] * 240)
+    shares = parts(time_ledger(signals))
+    truth = sum(1 - u / 100 for u in paused(at, 9, 39)) / 240
+    assert shares["pauses"] == pytest.approx(truth, abs=0.001)
+    assert signals.get("time_pauses_share") + signals.get("time_pauses_error") >= truth
+    assert signals.get("stall_share") == pytest.approx(0, abs=0.001)
+
+
+def test_a_longer_pause_in_the_warm_up_is_start_up(make):
+    """GIVEN 25 s of compilation after 10 s, then pauses of 9 s THEN the first is no such pause."""
+    util = [90.0] * 10 + [0.0] * 25 + [90.0] * 40 + ([0.0] * 9 + [90.0] * 40) * 5
+    shares = parts(time_ledger(make(gpu0_util_pct=util)))
+    assert shares["pauses"] == pytest.approx(45 * 1 / len(util), abs=0.01)
+    assert shares["start_up"] > 20 / len(util)
+
+
+def test_a_single_pause_says_nothing_of_the_warm_up(make):
+    util = [90.0] * 20 + [0.0] * 8 + [90.0] * 200 + [0.0] * 9 + [90.0] * 60
+    shares = parts(time_ledger(make(gpu0_util_pct=util)))
+    assert shares["pauses"] == pytest.approx(9 / len(util), abs=0.005)
