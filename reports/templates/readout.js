@@ -1,4 +1,4 @@
-// Comfort only: the values under the pointer, in place of the note beside a plot's title.
+// Comfort only: the values under the pointer, or where arrow keys move, in place of the notes.
 const clock = (s, known) => {
   if (!known) return `sample ${Math.round(s)}`;
   const two = (n) => String(n).padStart(2, "0");
@@ -50,9 +50,7 @@ for (const plot of document.querySelectorAll("svg.plot[data-plot]")) {
     plot.classList.remove("reading");
     notes.forEach((note, place) => { note.textContent = texts[place]; });
   };
-  plot.addEventListener("pointermove", (event) => {
-    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(plot.getScreenCTM().inverse());
-    if (at.x < left || at.x > right) return leave();
+  const show = (at, letter) => {
     const when = clock(start + ((at.x - left) / (right - left)) * (end - start), facts.known);
     plot.classList.add("reading");
     line.setAttribute("d", `M${at.x.toFixed(1)} 0V${plot.viewBox.baseVal.height - 22}`);
@@ -60,7 +58,6 @@ for (const plot of document.querySelectorAll("svg.plot[data-plot]")) {
     if (facts.heat) {
       const [[top, row], gpus] = facts.heat;
       const gpu = gpus[Math.floor((at.y - top) / row)];
-      const letter = (/ h-([a-f])/.exec(event.target.getAttribute("class")) || [])[1];
       notes[0].textContent = gpu === undefined ? texts[0]
         : `GPU ${gpu}, ${when}: ${letter ? `${facts.levels[letter]} %` : "no reading"}`;
       return undefined;
@@ -77,6 +74,40 @@ for (const plot of document.querySelectorAll("svg.plot[data-plot]")) {
       notes[place].textContent = mean ? `${when}: ${value(mean[1])}${wide} ${unit}`.trim() : `${when}: no reading`;
     });
     return undefined;
+  };
+  const heatLetter = (cell) => (/ h-([a-f])/.exec((cell && cell.getAttribute("class")) || "") || [])[1];
+  const pointed = (event) => {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(plot.getScreenCTM().inverse());
+    if (at.x < left || at.x > right) leave();
+    else show(at, heatLetter(event.target));
+  };
+  plot.addEventListener("pointermove", pointed);
+  plot.addEventListener("pointerdown", pointed);
+  plot.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") leave(); });
+
+  // The same by keyboard; what is read is also said to a screen reader.
+  const said = document.createElement("p");
+  said.className = "unseen";
+  said.setAttribute("aria-live", "polite");
+  plot.parentNode.after(said);
+  plot.setAttribute("tabindex", "0");
+  plot.setAttribute("aria-description", "Arrow keys read the values.");
+  const at = { x: left, y: facts.heat ? facts.heat[0][0] + facts.heat[0][1] / 2 : 0 };
+  plot.addEventListener("keydown", (event) => {
+    const far = (right - left) / (event.shiftKey ? 10 : 100);
+    const row = facts.heat ? facts.heat[0][1] : 0;
+    const moves = { ArrowLeft: [-far, 0], ArrowRight: [far, 0], Home: [left - right, 0], End: [right - left, 0] };
+    if (facts.heat) Object.assign(moves, { ArrowUp: [0, -row], ArrowDown: [0, row] });
+    if (event.key === "Escape") leave();
+    if (!moves[event.key]) return;
+    event.preventDefault();
+    const rows = facts.heat ? facts.heat[1].length : 1;
+    const top = facts.heat ? facts.heat[0][0] : 0;
+    at.x = Math.min(Math.max(at.x + moves[event.key][0], left), right);
+    at.y = Math.min(Math.max(at.y + moves[event.key][1], top + row / 2), top + (rows - 0.5) * row);
+    const seen = new DOMPoint(at.x, at.y).matrixTransform(plot.getScreenCTM());
+    show(at, facts.heat && heatLetter(document.elementFromPoint(seen.x, seen.y)));
+    said.textContent = notes.map((note) => note.textContent).join(". ");
   });
-  plot.addEventListener("pointerleave", leave);
+  plot.addEventListener("blur", leave);
 }

@@ -14,6 +14,7 @@ from gpudiag.commands import check
 from gpudiag.diagnose.model import SEVERITIES
 from gpudiag.report import clean
 
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "check-schema.json"
 HEAD = "timestamp, index, utilization.gpu [%], memory.used [MiB]\n"
 
 
@@ -94,13 +95,25 @@ def test_json_says_the_same(idle: str, capsys: pytest.CaptureFixture[str]) -> No
     """GIVEN --format json, THEN it is one document, and its outcome is that of the exit code."""
     code = main(["check", idle, "--max-stall", "20%", "--format", "json"])
     document = json.loads(capsys.readouterr().out)
-    assert set(document) == {
-        "schema_version", "made_by", "file", "passed", "reasons", "fail_on", "max_stall", "stall",
-        "state", "sentence", "findings",
-    }  # fmt: skip
     assert document["passed"] is (code == 0) is False
     assert 0.3 < document["stall"] < 0.7
     assert document["findings"][0]["code"].startswith("GD")
+
+
+def test_json_keeps_to_its_schema(idle: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN checks that pass, fail and cannot tell, THEN each document is as described."""
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    for more in ([], ["--max-stall", "20%"], ["--fail-on", "never"], ["--fail-on", "info"]):
+        main(["check", idle, "--format", "json", *more])
+        document = json.loads(capsys.readouterr().out)
+        validator.validate(document)
+        assert set(document) == set(schema["properties"])
+    assert schema["properties"]["schema_version"]["const"] == check.SCHEMA_VERSION
+    assert not validator.is_valid({**document, "passed": "yes"})
+    assert not validator.is_valid({**document, "findings": [{}]})
 
 
 @pytest.mark.parametrize("limit", ["20", "0.2", "101%", "-3%", "a%", ""])

@@ -21,7 +21,7 @@ pytestmark = [
 WIDE_PARTS = (
     "[...document.querySelectorAll('body *')].filter(e => e.getClientRects().length"
     " && e.getBoundingClientRect().right > innerWidth + 1"
-    " && !e.closest('pre, .table, .skip')).map(e => e.outerHTML.slice(0, 120))"
+    " && !e.closest('pre, .table, .skip, .scroll-safe')).map(e => e.outerHTML.slice(0, 120))"
 )
 VIOLATIONS = """(async () => {
   document.querySelectorAll('details').forEach(part => { part.open = true; });
@@ -35,6 +35,15 @@ POINTER = """(() => {
   (plot.contains(target) ? target : plot).dispatchEvent(
     new PointerEvent('pointermove', {...at, bubbles: true}));
   return JSON.stringify([...plot.querySelectorAll('.t-note')].map(note => note.textContent));
+})()"""
+KEYS = """(() => {
+  const plot = document.querySelector('%s');
+  const texts = () => [...plot.querySelectorAll('.t-note')].map(note => note.textContent);
+  const before = texts();
+  plot.focus();
+  for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown'])
+    plot.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
+  return JSON.stringify([before, texts(), plot.parentNode.nextElementSibling.textContent]);
 })()"""
 COLOURS = "getComputedStyle(document.body).backgroundColor"
 
@@ -132,6 +141,31 @@ def test_values_are_read_out_under_the_pointer(tmp_path: Path) -> None:
         assert not opened.complaints
     finally:
         opened.close()
+
+
+def test_values_are_read_out_by_arrow_keys(tmp_path: Path) -> None:
+    """GIVEN plots, WHEN one has the focus and arrow keys move, THEN values are shown and said."""
+    opened = chromium.Page(render(*report_fixtures.many_gpus(), tmp_path / "run.html"))
+    try:
+        opened.evaluate("document.querySelector('#overview-h').scrollIntoView()")
+        before, notes, said = json.loads(opened.evaluate(KEYS % "svg[aria-labelledby^=overview]"))
+        assert before != notes
+        assert all(": " in note for note in notes)
+        assert said == ". ".join(notes)
+        _, [cell], _ = json.loads(opened.evaluate(KEYS % "svg[aria-labelledby^=heat]"))
+        assert cell.startswith("GPU 1, ")
+        assert not opened.complaints
+    finally:
+        opened.close()
+
+
+def test_a_plot_scrolls_within_itself_on_a_phone(page: chromium.Page) -> None:
+    """GIVEN a window of 360 pixels, THEN text in plots is 10 pixels high or more."""
+    page.resize(360)
+    height = "getComputedStyle(document.querySelector('.plot .t-tick')).fontSize"
+    scale = "document.querySelector('.plot').getScreenCTM().a"
+    if page.evaluate("document.querySelectorAll('.plot .t-tick').length"):
+        assert float(page.evaluate(height)[:-2]) * page.evaluate(scale) >= 10
 
 
 def test_without_a_script_nothing_is_missing(tmp_path: Path) -> None:
