@@ -20,6 +20,7 @@ SETTLE_SHARE = 0.10
 POOL_SHARE = 0.70  # JAX takes 75 %, TensorFlow nearly all, Paddle's naive_best_fit 92 % of the free
 POOL_S = 60.0
 FLAT_MIB = 64.0
+END_S, BEFORE_END_S, FEWEST_BEFORE = 60.0, 300.0, 30
 BEFORE_S = 2.0  # importing a framework and making a context takes longer
 
 
@@ -143,7 +144,23 @@ def mem_from_start(signals: SignalSet, gpu: int | None) -> float | Missing:
 def mem_end_share(signals: SignalSet, gpu: int | None) -> float | Missing:
     need_time(signals)
     memory = signals.array("gpu_mem_used_mib", gpu)
-    late = memory[signals.clock.t >= signals.clock.t[-1] - 60]
+    late = memory[signals.clock.t >= signals.clock.t[-1] - END_S]
     if not np.isfinite(late).any():
         return Missing("the memory was not measured in the last minute")
     return float(np.nanmax(late)) / signals.need("mem_total_mib", gpu)
+
+
+@signal(
+    "mem_end_jump_share", "figure", "share", "gpu",
+    "How far the highest memory of the last minute of the recording stands above the median of the "
+    "five minutes before it, as a share of the GPU.",
+)  # fmt: skip
+def mem_end_jump_share(signals: SignalSet, gpu: int | None) -> float | Missing:
+    need_time(signals)
+    memory, t = signals.array("gpu_mem_used_mib", gpu), signals.clock.t
+    late = memory[t >= t[-1] - END_S]
+    before = memory[(t < t[-1] - END_S) & (t >= t[-1] - END_S - BEFORE_END_S)]
+    late, before = (part[np.isfinite(part)] for part in (late, before))
+    if not len(late) or len(before) < FEWEST_BEFORE:
+        return Missing("the memory was not measured for long enough before the last minute")
+    return float(late.max() - np.median(before)) / signals.need("mem_total_mib", gpu)
