@@ -153,6 +153,16 @@ class Finding:
     evidence: tuple[str, ...]
     causes: tuple[CauseVerdict, ...]
 
+    def _repr_html_(self) -> str:  # in a notebook
+        from gpudiag.diagnose.display import finding_html
+
+        return finding_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # on IPython's prompt
+        from gpudiag.diagnose.display import finding_plain
+
+        printer.text(finding_plain(self))
+
 
 Outcome = Literal["fired", "superseded", "fine", "unchecked"]
 
@@ -214,3 +224,13 @@ class Diagnosis:
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
+
+    def _repr_html_(self) -> str:
+        from gpudiag.diagnose.display import html
+
+        return html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from gpudiag.diagnose.display import plain
+
+        printer.text(plain(self))

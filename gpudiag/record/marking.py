@@ -50,6 +50,12 @@ def mark(text: object) -> bool:
     return False
 
 
+def look_again() -> None:
+    """Forget which recording was found, or that none was: one has begun, nearer than that."""
+    global _found, _none_until, _pause
+    _found, _none_until, _pause = None, float("-inf"), _FIRST_PAUSE_S
+
+
 def mark_and_wait(text: str) -> bool:
     """The same, but wait until the recorder has taken it."""
     return any(send(text, pid, wait=True) for pid in lineage(os.getpid()))

@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -71,10 +71,15 @@ def record_and_leave(options: Options) -> int:
     return code if options.command else int(recording.path is None)
 
 
-def record(options: Options, launcher: Launcher | None = None) -> Recording:
+def record(
+    options: Options,
+    launcher: Launcher | None = None,
+    begun: Callable[[Path], None] | None = None,
+) -> Recording:
     """Run the command, or look on, and record until it ends. Raises StartError, UsageError.
 
-    On Linux the signals that were blocked for it stay so until `launcher.leave`.
+    On Linux the signals that were blocked for it stay so until `launcher.leave`. `begun` is told
+    the recording's path, in another thread, as soon as there is one and marks are taken.
     """
     launcher = launcher or choose(options.command, options.pid)
     wanted = wanted_path(options.output)
@@ -86,7 +91,7 @@ def record(options: Options, launcher: Launcher | None = None) -> Recording:
     if not options.command and not options.quiet:
         _say([_announcement(options)])
     started = launcher.start(options.command)
-    session = _Session(options, launcher, wanted, started)
+    session = _Session(options, launcher, wanted, started, begun)
     session.begin()
     how = launcher.wait()
     return session.end(how)
@@ -172,7 +177,15 @@ def _obstacle(path: Path) -> str:
 class _Session:
     """The recording beside the running command, in the sampler's thread."""
 
-    def __init__(self, options: Options, launcher: Launcher, wanted: Path, started: float) -> None:
+    def __init__(
+        self,
+        options: Options,
+        launcher: Launcher,
+        wanted: Path,
+        started: float,
+        begun: Callable[[Path], None] | None,
+    ) -> None:
+        self._begun = begun
         self._options = options
         self._launcher = launcher
         self._wanted = wanted
@@ -206,6 +219,8 @@ class _Session:
                 self._sampler = sampler
                 if self._how is not None:
                     sampler.stop(self._how)
+            if self._begun is not None:
+                self._begun(sampler.writer.path)
             sampler.run()
         except OSError as error:
             self._failure = f"{error.strerror}: {error.filename}" if error.filename else str(error)
