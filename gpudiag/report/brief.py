@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gpudiag.diagnose.model import State
+from gpudiag.language import tr
 from gpudiag.report.view import Brief, CheckView, FindingView, LedgerView
 from gpudiag.report.words import sentence
 
-_FIRST = re.compile(r"(?<=[.!?:;])\s")
+_FIRST = re.compile(r"(?<=[.!?])\s")
 _LONGEST = 160
+_MOST_CAUSES = 3  # more of them are counted, not named
 _UNKNOWN = "#unchecked-h"
 
 
@@ -30,7 +32,7 @@ def brief(
 ) -> tuple[Brief, ...]:
     """The lines; `recorded`: by gpudiag, with the CPU side and not from a log of the GPUs alone."""
     if state == "problem" and findings:
-        return _problem(findings[0])
+        return _problem(findings[0], ledger)
     done = _rules(len(fine) + len(findings))
     found = "none found a problem" if not findings else f"{len(findings)} found something"
     lines = [_time(ledger), Brief("Checked", done, found, "#fine-h")]
@@ -45,16 +47,16 @@ def brief(
     return tuple(line for line in lines if line.figure)
 
 
-def _problem(top: FindingView) -> tuple[Brief, ...]:
+def _problem(top: FindingView, ledger: LedgerView) -> tuple[Brief, ...]:
     link = "#finding-1"
     (_, cost, of_what), *_, (_, sure, because) = top.stakes
     holding = [cause for cause in top.causes if cause.verdict == "holds"]
-    unknown = sum(cause.verdict == "unknown" for cause in top.causes)
+    unknown = [cause.title for cause in top.causes if cause.verdict == "unknown"]
     if holding:
         more = f"and {len(holding) - 1} more" if len(holding) > 1 else ""
         why = Brief("Why", holding[0].title, more, link)
     elif unknown:
-        why = Brief("Why", "Not established", f"{unknown} causes could not be checked", link)
+        why = Brief("Why", tr("Not established"), _possible(unknown), link)
     else:
         why = Brief("Why", "", "", link)
     remedies = [remedy for cause in holding for remedy in cause.remedies]
@@ -62,9 +64,20 @@ def _problem(top: FindingView) -> tuple[Brief, ...]:
         change = Brief("What to change", _short(remedies[0].text), "", link)
     else:
         change = Brief("What to do", _short(top.confirm), "", link)
-    heading = "What it costs" if top.cost is None else "What was lost"
-    lines = (Brief(heading, f"{cost} {of_what}", ""), why, change, Brief("How sure", sure, because))
+    if top.cost is None:
+        time = [_time(ledger), Brief(tr("What it costs"), f"{cost} {of_what}", "")]
+    else:
+        time = [Brief("What was lost", f"{cost} {of_what}", "")]
+    lines = (*time, why, change, Brief("How sure", sure, because))
     return tuple(line for line in lines if line.figure)
+
+
+def _possible(causes: Sequence[str]) -> str:
+    if len(causes) > _MOST_CAUSES:
+        return tr("{count} possible causes could not be checked", count=len(causes))
+    if len(causes) == 1:
+        return tr("one possible cause could not be checked: {cause}", cause=causes[0])
+    return tr("possible causes: {causes}", causes="; ".join(causes))
 
 
 def _time(ledger: LedgerView) -> Brief:
@@ -104,5 +117,5 @@ def _rules(count: int) -> str:
 
 def _short(text: str) -> str:
     """The first sentence; cut where it is long."""
-    first = sentence(_FIRST.split(text.strip(), maxsplit=1)[0].rstrip(":;")) if text.strip() else ""
+    first = " ".join(sentence(_FIRST.split(text.strip(), maxsplit=1)[0]).split())
     return first if len(first) <= _LONGEST else first[:_LONGEST].rsplit(" ", 1)[0] + " …"

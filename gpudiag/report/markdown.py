@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from gpudiag.report.view import Brief, CauseView, FindingView, RemedyView, View
+from gpudiag.language import tr
+from gpudiag.report.view import Brief, CauseView, CheckView, FindingView, RemedyView, View
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]~|$])")
 _LINE_START = re.compile(r"^(\s*)([#+\-=]|\d+(?=[.)](?:\s|$)))")
@@ -38,8 +39,7 @@ def render_markdown(view: View) -> str:
         blocks += ["### No finding"]
     fine = [f"✓ {text(check.text)} {code(check.code)}" for check in view.fine]
     unchecked = [
-        f"? {text('; '.join(missing) or checks[0].text)}: "
-        + ", ".join(f"{text(check.title)} {code(check.code)}" for check in checks)
+        f"? {text('; '.join(missing) or checks[0].text)}: " + ", ".join(map(_unchecked, checks))
         for missing, checks in view.unknown
     ]
     blocks += _folded(f"Checked, and fine: {len(fine)}", [_list(fine)] if fine else [])
@@ -81,6 +81,12 @@ def _finding(number: int, finding: FindingView) -> list[str]:
 
 def _ruled_out(cause: CauseView) -> str:
     return f"Ruled out: {text(cause.title)}. {text(cause.evidence)}".rstrip()
+
+
+def _unchecked(check: CheckView) -> str:
+    besides = "; ".join(check.missing)
+    also = f" ({text(tr('also because {reasons}', reasons=besides))})" if besides else ""
+    return f"{text(check.title)} {code(check.code)}{also}"
 
 
 def _unknown(missing: Sequence[str], causes: Sequence[CauseView]) -> str:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from gpudiag.language import tr
 from gpudiag.report.view import CauseView, FindingView, LedgerView, View
 
 _STATE = {"problem": "bold red", "healthy": "bold green", "cannot tell": "bold yellow"}
@@ -45,6 +46,9 @@ def print_terminal(view: View, console: Console) -> None:
         say(f"? Not checked: {'; '.join(missing) or checks[0].text}", style="yellow")
         for check in checks:
             say(f"{check.title} [{check.code}]", style="yellow", indent=4)
+            if check.missing:
+                also = tr("also because {reasons}", reasons="; ".join(check.missing))
+                say(also, style="yellow", indent=6)
 
 
 def render_terminal(view: View, width: int = _PIPED_WIDTH) -> str:

@@ -8,8 +8,9 @@ from figures alone, never from text of outside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from gpudiag.diagnose.model import State, Verdict
@@ -131,6 +132,21 @@ class CheckView:
     missing: tuple[str, ...] = ()
 
 
+def by_commonest(checks: Sequence[CheckView]) -> Groups[CheckView]:
+    """The checks by the commonest of their reasons, the largest group first.
+
+    In a group each check keeps as `missing` what it lacks besides.
+    """
+    counts = Counter(reason for check in checks for reason in check.missing)
+    groups: dict[tuple[str, ...], list[CheckView]] = {}
+    for check in checks:
+        first = tuple(sorted(check.missing, key=lambda reason: -counts[reason])[:1])
+        besides = tuple(reason for reason in check.missing if reason not in first)
+        groups.setdefault(first, []).append(replace(check, missing=besides))
+    largest = sorted(groups.items(), key=lambda group: -len(group[1]))
+    return tuple((reasons, tuple(group)) for reasons, group in largest)
+
+
 @dataclass(frozen=True)
 class Brief:
     """A line under the verdict: a heading, the figure or word, the rest, and where to read on."""
@@ -197,8 +213,8 @@ class View:
 
     @property
     def unknown(self) -> Groups[CheckView]:
-        """The rules that could not be checked, by what was missing."""
-        return by_reason(self.unchecked)
+        """The rules that could not be checked, by what they lack, as `by_commonest` groups them."""
+        return by_commonest(self.unchecked)
 
     @property
     def lead(self) -> str:
