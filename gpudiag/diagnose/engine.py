@@ -19,6 +19,7 @@ from gpudiag.diagnose.nodes import vocabulary
 from gpudiag.diagnose.thresholds import changes, limits_from
 from gpudiag.diagnose.truth import Unknown
 from gpudiag.diagnose.verdict import Facts, limits_of, verdict_of
+from gpudiag.diagnose.wording import spoken
 from gpudiag.signals.base import REGISTRY
 from gpudiag.signals.clock import clock_of
 from gpudiag.signals.compute import SignalSet
@@ -49,7 +50,7 @@ def _diagnose(timeline: Timeline, chosen: Sequence[Rule]) -> Diagnosis:
     symbols = vocabulary(REGISTRY)
     signals = SignalSet(timeline, limits_from(chosen))
     evaluator = Evaluator(signals)
-    findings, checks = evaluate([compile_rule(rule, symbols) for rule in chosen], evaluator)
+    findings, checks = evaluate([compile_rule(spoken(rule), symbols) for rule in chosen], evaluator)
     facts = Facts.of(evaluator)
     state, sentence = verdict_of(facts, findings, checks)
     return Diagnosis(

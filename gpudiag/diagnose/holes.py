@@ -16,13 +16,14 @@ from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.expression import parse
 from gpudiag.diagnose.nodes import Context, ExpressionError, Node
 from gpudiag.diagnose.truth import Figure, Unknown
+from gpudiag.language import current, tr
 from gpudiag.units import format_duration
 
 MAX_PARTS = 200
 _TOKEN = re.compile(r"\{\{|\{(?P<hole>[^{}]*)\}|\}\}|\{|\}")
 _PLACES = ("gpu", "gpus")
 _FALLBACK = re.compile(r"\d{1,6}", re.ASCII)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 
 def _general(value: float) -> str:
@@ -52,8 +53,12 @@ FORMATS: Mapping[str, Callable[[float], str]] = {
     "mib": _mib,
     "mib_per_min": lambda value: f"{_general(value)} MiB/min",
     "duration": format_duration,
-    "cores": lambda value: f"{_general(value)} {'core' if value == 1 else 'cores'}",
-    "gpus": lambda value: f"{value:.0f} {'GPU' if value == 1 else 'GPUs'}",
+    "cores": lambda value: (
+        tr("1 core") if value == 1 else tr("{count} cores", count=_general(value))
+    ),
+    "gpus": lambda value: (
+        tr("1 GPU") if f"{value:.0f}" == "1" else tr("{count} GPUs", count=f"{value:.0f}")
+    ),
     "x": lambda value: f"{_general(value)}×",
 }
 
@@ -145,7 +150,7 @@ def fill_code(text: Text, filling: Filling) -> str:
         filled = _part(part, filling)
         if filled is None and isinstance(part, Hole) and part.fallback:
             why = "; ".join(missing_of((part,), filling))
-            notes[said.count("\n")] = f"  # a first try, not computed: {why}"
+            notes[said.count("\n")] = tr("  # a first try, not computed: {why}", why=why)
             filled = part.fallback
         if filled is None:
             return ""
@@ -156,7 +161,8 @@ def fill_code(text: Text, filling: Filling) -> str:
 def fill_sentences(text: Text, filling: Filling) -> str:
     """The sentences of `text` whose holes can all be filled."""
     marked = "".join("\0" if part is None else part for part in (_part(p, filling) for p in text))
-    return " ".join(s for s in _SENTENCE_END.split(marked) if s and "\0" not in s)
+    between = "" if current() == "zh" else " "
+    return between.join(s for s in _SENTENCE_END.split(marked) if s and "\0" not in s)
 
 
 def missing_of(text: Text, filling: Filling) -> tuple[str, ...]:
@@ -182,7 +188,7 @@ def gpus_in_words(gpus: Sequence[int]) -> str:
     """`GPU 3`, `GPUs 0 and 3`, `GPUs 0, 1 and 4`; `GPUs 0 to 7` where they follow each other."""
     names = [str(gpu) for gpu in gpus]
     if len(names) == 1:
-        return f"GPU {names[0]}"
+        return tr("GPU {gpu}", gpu=names[0])
     if len(names) > 2 and list(gpus) == list(range(gpus[0], gpus[-1] + 1)):
-        return f"GPUs {names[0]} to {names[-1]}"
-    return f"GPUs {', '.join(names[:-1])} and {names[-1]}"
+        return tr("GPUs {first} to {last}", first=names[0], last=names[-1])
+    return tr("GPUs {others} and {last}", others=tr(", ").join(names[:-1]), last=names[-1])

@@ -109,6 +109,7 @@ class Rule:
     fine_needs: tuple[Need, ...] = ()
     bound_most: str = ""  # figure: what the bound is at most, if it is known; "" = none
     cost_error: str = ""  # figure: by how much the cost may be too low, for the bound; "" = none
+    zh: Rule | None = None  # the same rule with its texts in Chinese, if its file has them
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from gpudiag.diagnose.model import (
     Threshold,
 )
 from gpudiag.diagnose.toml_section import Mistakes, Section
+from gpudiag.diagnose.wording import with_wording
 from gpudiag.timeline.columns import parse_name
 
 FAMILIES = ("input", "memory", "multi-gpu", "hardware", "process", "recording")
@@ -68,6 +69,7 @@ def rule_from(table: Mapping[str, Any], mistakes: Mistakes) -> Rule:
         tests=_tests(top),
         path=mistakes.path,
     )
+    rule = with_wording(rule, top)
     top.finish()
     if rule.bound and not rule.cost:
         top.wrong("bound", "there is no bound without a cost")
