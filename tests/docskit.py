@@ -37,7 +37,7 @@ from pathlib import Path
 folder = Path("simulated")
 folder.mkdir(exist_ok=True)
 def train():
-    end = __import__("time").monotonic() + 0.2
+    end = __import__("time").monotonic() + 0.7
     while __import__("time").monotonic() < end:
         pass
 """

@@ -110,7 +110,6 @@ def test_an_exception_passes_and_the_file_ends_well(tmp_path: Path) -> None:
                     work()
             except BaseException as error:
                 assert type(error) is expected, error
-                assert not error.__notes__ if hasattr(error, "__notes__") else True
             else:
                 raise AssertionError
         """,
@@ -128,6 +127,7 @@ def test_the_training_never_notices_the_recorder(tmp_path: Path) -> None:
         tmp_path,
         """
         import psutil
+        os.setpgid(0, 0)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         with gpudiag.record("run.csv", quiet=True) as recording:
             assert psutil.Process().children() == []
@@ -138,8 +138,9 @@ def test_the_training_never_notices_the_recorder(tmp_path: Path) -> None:
             signal.signal(signal.SIGINT, lambda *_: print("told once"))
             os.killpg(0, signal.SIGINT)
             recorders = [
-                p for p in psutil.process_iter()
-                if f'"pid": {os.getpid()}' in " ".join(p.cmdline())
+                p
+                for p in psutil.process_iter(["cmdline"])
+                if f'"pid": {os.getpid()}' in " ".join(p.info["cmdline"] or [])
             ]
             assert len(recorders) == 1
             recorders[0].kill()
@@ -148,7 +149,7 @@ def test_the_training_never_notices_the_recorder(tmp_path: Path) -> None:
         print(recording.path.name)
         with gpudiag.record("next.csv", quiet=True):
             pass
-        """.replace("os.killpg(0, signal.SIGINT)", "os.kill(os.getpid(), signal.SIGINT)"),
+        """,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["no child", "told once", "went on", "run.csv"]

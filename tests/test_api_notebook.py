@@ -120,7 +120,7 @@ def test_what_goes_wrong_in_a_cell_passes_and_is_reported(folder: Path) -> None:
         "%%gpudiag --interval soon\n1",
         "%%gpudiag --nonsense\n1",
         "%gpudiag nowhere.csv",
-        "%%gpudiag -o good.csv --quiet\nx = 3\n!echo from a shell\nx + 1",
+        "%%gpudiag -o good.csv --quiet\nx = 3\ntime.sleep(0.6)\n!echo from a shell\nx + 1",
         "import gpudiag\ngpudiag.record('a.csv', interval=0.01)",
         errors=True,
     )

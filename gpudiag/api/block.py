@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from gpudiag.errors import UsageError
+from gpudiag.errors import GpudiagError, UsageError
 from gpudiag.record import marking
 from gpudiag.record.recorder import Options, wanted_path
 
@@ -54,7 +54,7 @@ def record(
             output=None if path is None else os.fspath(path),
             interval_s=parsed_interval(every),
             quiet=True,
-            gpus=() if listed is None else parsed_gpus(",".join(map(str, listed))),
+            gpus=() if not listed else parsed_gpus(",".join(map(str, listed))),
         )
     except UsageError as error:
         raise UsageError(error.message.removeprefix("--"), error.hint) from None
@@ -139,10 +139,19 @@ class Block:
         return f"<gpudiag recording {self._path or 'not made'}>"
 
     def _repr_html_(self) -> str | None:
-        return None if self._channel or self._path is None else self.report()._repr_html_()
+        report = self._shown()
+        return None if report is None else report._repr_html_()
 
     def _repr_markdown_(self) -> str | None:
-        return None if self._channel or self._path is None else self.report()._repr_markdown_()
+        report = self._shown()
+        return None if report is None else report._repr_markdown_()
+
+    def _shown(self) -> Report | None:
+        """The report, where there is one to be shown."""
+        try:
+            return self.report()
+        except GpudiagError:  # it goes on, or was too short for a sample
+            return None
 
     def _start(self, options: Options) -> None:
         global _active

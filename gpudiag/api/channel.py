@@ -54,6 +54,9 @@ class Channel:
             if self.ended or left <= 0:
                 return False
             self._take(left)
+        # it has handed over long ago; left as it is, a training that waits for a child would get it
+        with suppress(subprocess.TimeoutExpired, OSError):
+            self._starter.wait(_STARTER_S)
         return True
 
     def end(self) -> None:
