@@ -93,6 +93,7 @@ def test_the_notebook_of_the_documentation(
     assert ("Simulated GPU" in page) is simulated
     assert ("nvidia-smi was not found" in page) is not simulated
     assert "epoch 2" in page
+    assert "gpudiag record -o run.csv -- python train.py" in page  # and not the kernel
     assert "run.csv: " in said(reports[0], "stderr")
     recording = (folder / "run.csv").read_text(encoding="utf-8")
     assert ("gpu0_util_pct" in recording) is simulated

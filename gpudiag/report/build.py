@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from gpudiag import __version__
 from gpudiag.diagnose.model import CauseVerdict, Diagnosis, Finding, Framework, Ledger, Remedy
+from gpudiag.language import tr
 from gpudiag.masking import masked_command
 from gpudiag.report import words
 from gpudiag.report.brief import brief
@@ -110,12 +111,12 @@ def _facts(diagnosis: Diagnosis, timeline: Timeline) -> tuple[tuple[str, str], .
     span, framework = span_s(timeline), words.FRAMEWORKS[diagnosis.framework]
     host = mapping(timeline.start.get("host"))
     facts = [
-        ("Duration", format_duration(span) if span is not None else "not known"),
-        ("GPUs", _gpus(timeline)),
-        ("Framework", framework if diagnosis.framework != "any" else ""),
-        ("Started", words.moment(timeline.start.get("time"))),
-        ("Host", clean(host.get("hostname") or "", 80)),
-        ("Ended with", _failure(timeline)),
+        (tr("Duration"), format_duration(span) if span is not None else tr("not known")),
+        (tr("GPUs"), _gpus(timeline)),
+        (tr("Framework"), framework if diagnosis.framework != "any" else ""),
+        (tr("Started"), words.moment(timeline.start.get("time"))),
+        (tr("Host"), clean(host.get("hostname") or "", 80)),
+        (tr("Ended with"), _failure(timeline)),
     ]
     return tuple((name, text) for name, text in facts if text)
 
@@ -124,18 +125,20 @@ def _failure(timeline: Timeline) -> str:
     """How the program failed; empty if it did not, or if the recording does not say."""
     end = mapping(timeline.end)
     if end.get("signal") is not None:
-        return f"signal {clean(end['signal'], 40)}"
+        return tr("signal {signal}", signal=clean(end["signal"], 40))
     code = end.get("exit_code")
-    return f"exit code {clean(code, 40)}" if code not in (None, 0) else ""
+    return tr("exit code {code}", code=clean(code, 40)) if code not in (None, 0) else ""
 
 
 def _gpus(timeline: Timeline) -> str:
     """`2 × NVIDIA A100-SXM4-80GB`; several models are listed."""
     counts: dict[str, int] = {}
     for gpu in timeline.gpus:
-        name = clean(timeline.gpu_facts(gpu).get("name") or "GPU of unknown model", 80)
+        name = clean(timeline.gpu_facts(gpu).get("name") or tr("GPU of unknown model"), 80)
         counts[name] = counts.get(name, 0) + 1
-    return ", ".join(f"{count} × {name}" for name, count in counts.items()) or "none recorded"
+    return tr(", ").join(f"{count} × {name}" for name, count in counts.items()) or tr(
+        "none recorded"
+    )
 
 
 def _ledger(ledger: Ledger) -> LedgerView:
@@ -222,7 +225,11 @@ def _checks(diagnosis: Diagnosis, outcome: str) -> tuple[CheckView, ...]:
         CheckView(
             code=clean(check.rule.code, 20),
             title=clean(check.rule.title, 200),
-            text=clean(check.text if check.text != _NOT_SEEN else f"{check.rule.title}: not seen"),
+            text=clean(
+                check.text
+                if check.text not in (_NOT_SEEN, tr(_NOT_SEEN))
+                else tr("{title}: not seen", title=check.rule.title)
+            ),
             missing=reasons(check.missing),
         )
         for check in diagnosis.checks
@@ -232,8 +239,9 @@ def _checks(diagnosis: Diagnosis, outcome: str) -> tuple[CheckView, ...]:
 
 def _repeat(timeline: Timeline, command: str) -> tuple[tuple[str, str], ...]:
     path = clean(shlex.quote(timeline.source.path), 1000)
-    program = command or "python train.py"
+    # a kernel is no command to be typed
+    program = command if command and "ipykernel" not in command else "python train.py"
     return (
-        ("Make this page again", f"gpudiag report {path}"),
-        ("Record such a run again", f"gpudiag record -o run.csv -- {program}"),
+        (tr("Make this page again"), f"gpudiag report {path}"),
+        (tr("Record such a run again"), f"gpudiag record -o run.csv -- {program}"),
     )
