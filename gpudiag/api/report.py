@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from gpudiag.language import tr
 from gpudiag.report import Format, render, render_text
+from gpudiag.report.clean import clean
 
 if TYPE_CHECKING:
     from gpudiag.diagnose.model import Diagnosis
@@ -71,6 +72,6 @@ class Report:
         from gpudiag.diagnose.display import headline
 
         page = render_text(self.findings, self.timeline, "html")
-        title = tr("The report on {file}", file=self.path.name)
+        title = tr("The report on {file}", file=clean(self.path.name, 120))
         frame = _FRAME.format(title=escape(title), page=escape(page))
         return headline(self.findings) + frame
