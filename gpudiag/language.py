@@ -10,6 +10,7 @@ heavy is imported: the record path may use it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +18,8 @@ from functools import cache
 from importlib import resources
 from tomllib import loads
 
+_HOLE = re.compile(r"\{\w+\}")
+_LEAST_WORDS = 8  # characters besides the holes: fewer would fit anything
 LANGUAGES = ("en", "zh")
 _current: ContextVar[str] = ContextVar("language", default="en")
 
@@ -45,6 +48,48 @@ def catalogue(language: str) -> Mapping[str, str]:
         return {}
     text = resources.files("gpudiag").joinpath(f"{language}.toml").read_text(encoding="utf-8")
     return dict(loads(text))
+
+
+@cache
+def _patterns(language: str) -> tuple[tuple[re.Pattern[str], list[str], str], ...]:
+    """Entries with holes, the longest text first: what a finished English text may be made from."""
+    entries = sorted(catalogue(language).items(), key=lambda entry: -len(_HOLE.sub("", entry[0])))
+    return tuple(
+        (
+            re.compile("(.+?)".join(map(re.escape, _HOLE.split(english))), re.DOTALL),
+            _HOLE.findall(english),
+            said,
+        )
+        for english, said in entries
+        if len(_HOLE.sub("", english)) >= _LEAST_WORDS and _HOLE.search(english)
+    )
+
+
+def retold(text: str) -> str:
+    """A finished English text in the language in use, as far as the catalogue knows how it is made.
+
+    For reasons, which are made deep in the signals and told apart by their English text.
+    """
+    language = current()
+    if language == "en":
+        return text
+    if text in catalogue(language):
+        return catalogue(language)[text]
+    for pattern, names, said in _patterns(language):
+        if match := pattern.fullmatch(text):
+            parts = dict(zip(names, match.groups(), strict=True))
+            return _filled(said, parts)
+    return text
+
+
+def _filled(said: str, parts: Mapping[str, str]) -> str:
+    return _HOLE.sub(lambda hole: retold(parts[hole[0]]), said)
+
+
+def from_environment(environ: Mapping[str, str]) -> str:
+    """The language of the locale: the first of LC_ALL, LC_MESSAGES and LANG that is set decides."""
+    locale = next((environ[n] for n in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(n)), "")
+    return "zh" if locale.lower().startswith("zh") else "en"
 
 
 def tr(text: str, /, **values: object) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpudiag import __version__
-from gpudiag.commands import reading
+from gpudiag.commands import reading, spoken
+from gpudiag.language import retold, tr
 
 if TYPE_CHECKING:
     from gpudiag.diagnose.model import Diagnosis, Finding
@@ -69,6 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one line a finding, or JSON; 1 if a limit is broken, else 0."""
+    with spoken.language(args, terminal=args.format == "text"):
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     from gpudiag.diagnose import diagnose, load_rules
     from gpudiag.diagnose.thresholds import with_thresholds
     from gpudiag.resources import rules_dir
@@ -103,9 +109,15 @@ def check(
     reasons = [f"{finding.rule.code} {finding.rule.name}" for finding in failing]
     stall = None if max_stall is None else _stall(timeline)
     if isinstance(stall, str):
-        reasons.append(f"the stall could not be checked: {stall}")
+        reasons.append(tr("the stall could not be checked: {reason}", reason=retold(stall)))
     elif stall is not None and max_stall is not None and stall > max_stall:
-        reasons.append(f"stalled for {percent(stall)}, more than {percent(max_stall)}")
+        reasons.append(
+            tr(
+                "stalled for {share}, more than {limit}",
+                share=percent(stall),
+                limit=percent(max_stall),
+            )
+        )
     return Result(diagnosis, failing, stall, tuple(reasons))
 
 
@@ -113,25 +125,36 @@ def lines(result: Result) -> list[str]:
     """One line a finding, one for the stall if it was asked for, and the outcome."""
     from gpudiag.report.clean import clean
     from gpudiag.report.labels import percent
-    from gpudiag.report.words import SYMBOLS, verdict, where
+    from gpudiag.report.words import SYMBOLS, state_words, verdict, where
 
     said = []
     for finding in result.diagnosis.findings:
-        outcome = "FAIL" if finding in result.failing else "note"
-        cost = f" ({percent(finding.cost)} of the GPU time)" if finding.cost is not None else ""
-        sure = ", not sure yet" if finding.confidence == "watch" else ""
+        outcome = tr("FAIL") if finding in result.failing else tr("note")
+        cost = (
+            tr(" ({share} of the GPU time)", share=percent(finding.cost))
+            if finding.cost is not None
+            else ""
+        )
+        sure = tr(", not sure yet") if finding.confidence == "watch" else ""
         said.append(
-            f"{outcome}  {finding.severity}{sure}  {finding.rule.code} {finding.rule.name}, "
-            f"{where(finding.gpus)}: {finding.summary}{cost}"
+            f"{outcome}  {tr(finding.severity)}{sure}  {finding.rule.code} {finding.rule.name}"
+            + tr(", {where}: {said}", where=where(finding.gpus), said=f"{finding.summary}{cost}")
         )
     if isinstance(result.stall, float):
-        broken = any(reason.startswith("stalled") for reason in result.reasons)
-        said.append(f"{'FAIL' if broken else 'ok'}  stalled for {percent(result.stall)}")
+        broken = len(result.reasons) > len(result.failing)
+        outcome = tr("FAIL") if broken else tr("ok")
+        said.append(f"{outcome}  {tr('stalled for {share}', share=percent(result.stall))}")
     elif result.stall is not None:
-        said.append(f"FAIL  {result.reasons[-1]}")
+        said.append(f"{tr('FAIL')}  {result.reasons[-1]}")
     state = result.diagnosis.state
-    said.append(f"{SYMBOLS[state]} {state.capitalize()}: {verdict(result.diagnosis.sentence)}")
-    said.append(f"failed: {'; '.join(result.reasons)}" if result.reasons else "passed")
+    # cleaned before its first letter is made a capital: `hf_…` is known as a token by it
+    sentence = verdict(clean(result.diagnosis.sentence))
+    said.append(f"{SYMBOLS[state]} {state_words(state)}: {sentence}")
+    said.append(
+        tr("failed: {reasons}", reasons=tr("; ").join(result.reasons))
+        if result.reasons
+        else tr("passed")
+    )
     return [clean(line) for line in said]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gpudiag.commands import reading
+from gpudiag.commands import reading, spoken
 from gpudiag.errors import UnreadableError
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ def run(args: argparse.Namespace) -> int:
     from gpudiag.report.clean import clean
 
     most = None if args.all else _SHOWN
-    for line in _lines(args, most):
-        print(clean(line) if line else "")
+    with spoken.language(args):
+        for line in _lines(args, most):
+            print(clean(line) if line else "")
     return 0
 
 

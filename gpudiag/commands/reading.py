@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudiag.commands import spoken
 from gpudiag.units import parse_duration
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, host: bool = True) -> None
         "--timezone", metavar="ZONE",
         help="time zone of a log whose times have none: Europe/Berlin, UTC, +02:00",
     )  # fmt: skip
+    spoken.add_argument(parser)
     if host:
         parser.add_argument(
             "--host", metavar="LOG",

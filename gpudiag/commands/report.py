@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from gpudiag.commands import reading, writing
+from gpudiag.commands import reading, spoken, writing
 from gpudiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ examples:
   gpudiag report run.csv --format markdown >> "$GITHUB_STEP_SUMMARY"
 """
 _OUR_MARKS = (b'name="generator" content="gpudiag', b'"made_by": "gpudiag ', b"<!-- gpudiag ")
-_VERDICTS = tuple(f"{sign}\n".encode() for sign in ("! Problem", "✓ Healthy", "? Cannot tell"))
+_VERDICTS = tuple(
+    f"{sign}\n".encode()
+    for sign in ("! Problem", "✓ Healthy", "? Cannot tell", "! 有问题", "✓ 健康", "? 无法判断")
+)
 _SEARCHED_BYTES = 4 << 20
 _ENDINGS: dict[str, Format] = {
     ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown",
@@ -81,6 +84,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     form = _format(args)
+    with spoken.language(args, terminal=form == "text"):
+        return _written(args, form)
+
+
+def _written(args: argparse.Namespace, form: Format) -> int:
     target = _target(args, form)
     if args.open and (target is None or form != "html"):
         raise UsageError("--open opens a page, and none is written", "leave out -o - and --format")
@@ -188,9 +196,9 @@ def _open(page: Path) -> None:
 
 def _say_verdict(diagnosis: Diagnosis, target: Path) -> None:
     from gpudiag.report.clean import clean
-    from gpudiag.report.words import SYMBOLS, verdict
+    from gpudiag.report.words import SYMBOLS, state_words, verdict
 
-    mark = f"{SYMBOLS[diagnosis.state]} {diagnosis.state.capitalize()}:"
+    mark = f"{SYMBOLS[diagnosis.state]} {state_words(diagnosis.state)}:"
     sentence = verdict(clean(diagnosis.sentence))
     if not sys.stdout.isatty():
         print(f"{mark} {sentence}\n{clean(target)}")

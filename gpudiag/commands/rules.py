@@ -8,7 +8,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpudiag.commands import spoken
 from gpudiag.errors import EXIT_BAD_RULE, UsageError
+from gpudiag.language import tr
 
 if TYPE_CHECKING:
     from gpudiag.diagnose.model import Rule
@@ -32,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("show", help="one rule, with its causes and remedies")
     show.add_argument("rule", metavar="CODE|NAME", help="such as GD101")
     for action in (listing, show):
+        spoken.add_argument(action)
         action.add_argument(
             "--rules",
             action="append",
@@ -54,9 +57,11 @@ def run(args: argparse.Namespace) -> int:
     """Run one action; 0, or 4 where a rule is wrong or one of its tests fails."""
     match args.action:
         case "list":
-            return _list(_rules(args.rules))
+            with spoken.language(args):
+                return _list(_rules(args.rules))
         case "show":
-            return _show(args.rule, _rules(args.rules))
+            with spoken.language(args):
+                return _show(args.rule, _rules(args.rules))
         case "check":
             return _check(args.paths)
         case _:
@@ -66,9 +71,10 @@ def run(args: argparse.Namespace) -> int:
 def _rules(folders: Sequence[str]) -> tuple[Rule, ...]:
     """The built-in rules and those of `folders`."""
     from gpudiag.diagnose.load import load_rules
+    from gpudiag.diagnose.wording import spoken as in_our_language
     from gpudiag.resources import rules_dir
 
-    return load_rules([rules_dir(), *folders])
+    return tuple(map(in_our_language, load_rules([rules_dir(), *folders])))
 
 
 def _list(rules: Sequence[Rule]) -> int:
@@ -85,7 +91,7 @@ def _list(rules: Sequence[Rule]) -> int:
 
     table = Table(box=None, pad_edge=False)
     for heading in ("code", "name", "family", "problem"):
-        table.add_column(heading, no_wrap=heading == "code")
+        table.add_column(tr(heading), no_wrap=heading == "code")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))  # Text: no markup in a stranger's rule
     Console().print(table)
@@ -107,7 +113,7 @@ def _show(wanted: str, rules: Sequence[Rule]) -> int:
 def _page(rule: Rule) -> str:
     """A rule for a reader in a terminal. Holes stay as they stand in the file."""
     parts = [f"{rule.code} {rule.name}", rule.title, "", _filled(rule.meaning), ""]
-    parts.append(f"Fires when   {_filled(rule.when, 13)}")
+    parts.append(f"{_head('Fires when')}{_filled(rule.when, 13)}")
     parts += [
         f"             {t.name} = {t.value:g} {t.unit}: {_filled(t.source, 15)}"
         for t in rule.thresholds
@@ -116,21 +122,37 @@ def _page(rule: Rule) -> str:
         from gpudiag.units import format_duration
 
         parts.append(
-            f"             for at least {format_duration(rule.for_s)}, interruptions of up to "
-            f"{format_duration(rule.bridge_s)} bridged, {100 * rule.min_share:g} % of the recording"
+            " " * 13
+            + tr(
+                "for at least {time}, interruptions of up to {bridge} bridged, {share} % of the "
+                "recording",
+                time=format_duration(rule.for_s),
+                bridge=format_duration(rule.bridge_s),
+                share=f"{100 * rule.min_share:g}",
+            )
         )
-    parts.append(f"Cost         {_filled(rule.cost or 'not given', 13)}")
-    parts.append(f"To confirm   {_filled(rule.confirm, 13)}")
+    parts.append(f"{_head('Cost')}{_filled(rule.cost or tr('not given'), 13)}")
+    parts.append(f"{_head('To confirm')}{_filled(rule.confirm, 13)}")
     for cause in rule.causes:
-        parts += ["", f"Cause: {cause.title} ({cause.name})", f"  when {_filled(cause.when, 7)}"]
+        parts += [
+            "",
+            tr("Cause: {title} ({name})", title=cause.title, name=cause.name),
+            f"  {tr('when')} {_filled(cause.when, 7)}",
+        ]
         for remedy in cause.remedies:
             parts.append(f"  {remedy.framework}: {_filled(remedy.text, 4)}")
             if remedy.code:
                 parts.append(
                     textwrap.indent(remedy.code.replace("{{", "{").replace("}}", "}"), "      ")
                 )
-    parts += ["", f"From {rule.path}"]
+    parts += ["", tr("From {file}", file=rule.path)]
     return "\n".join(parts)
+
+
+def _head(english: str) -> str:
+    """A heading of 13 cells; a Chinese character takes two."""
+    said = tr(english)
+    return said + " " * (13 - sum(1 if character.isascii() else 2 for character in said))
 
 
 def _filled(text: str, indent: int = 0) -> str:

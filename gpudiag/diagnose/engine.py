@@ -20,6 +20,7 @@ from gpudiag.diagnose.thresholds import changes, limits_from
 from gpudiag.diagnose.truth import Unknown
 from gpudiag.diagnose.verdict import Facts, limits_of, verdict_of
 from gpudiag.diagnose.wording import spoken
+from gpudiag.language import retold, tr
 from gpudiag.signals.base import REGISTRY
 from gpudiag.signals.clock import clock_of
 from gpudiag.signals.compute import SignalSet
@@ -97,7 +98,12 @@ def _check(rule: CompiledRule, result: Result, superseded: set[str], evaluator: 
         return Check(rule.rule, "superseded" if rule.rule.name in superseded else "fired", "")
     reasons = result.unknown.reasons if result.unknown else _not_fine(rule, evaluator)
     if reasons:
-        return Check(rule.rule, "unchecked", f"not checked, because {'; '.join(reasons)}", reasons)
+        return Check(
+            rule.rule,
+            "unchecked",
+            tr("not checked, because {reasons}", reasons=tr("; ").join(map(retold, reasons))),
+            reasons,
+        )
     return Check(rule.rule, "fine", fill_sentences(rule.fine, Filling(evaluator)))
 
 

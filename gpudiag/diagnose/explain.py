@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.nodes import Node
 from gpudiag.diagnose.truth import Unknown
+from gpudiag.language import tr
 from gpudiag.signals.base import REGISTRY
 from gpudiag.timeline.columns import BY_NAME
 from gpudiag.units import format_duration
@@ -65,9 +66,9 @@ def why_false(node: Node, evaluator: Evaluator, gpu: int | None = None) -> str:
     said = list(dict.fromkeys(_failures(node, evaluator, gpu)))
     if not said:
         return ""
-    text = "; ".join(said[:MOST])
+    text = tr("; ").join(said[:MOST])
     starts_with_name = "_" in text.split(" ", 1)[0]
-    return f"{text if starts_with_name else text[:1].upper() + text[1:]}."
+    return f"{text if starts_with_name else text[:1].upper() + text[1:]}{tr('.')}"
 
 
 def _failures(node: Node, evaluator: Evaluator, gpu: int | None) -> list[str]:
@@ -83,14 +84,26 @@ def _failures(node: Node, evaluator: Evaluator, gpu: int | None) -> list[str]:
         return []
     unit = _unit(left)
     if unit == _FLAG:
-        name = _WORDS.get(left.name, f"a sign of this ({left.text})")
+        name = (
+            tr(_WORDS[left.name])
+            if left.name in _WORDS
+            else tr("a sign of this ({signal})", signal=left.text)
+        )
         missing = needed > measured
-        return [f"there is {'no' if missing else ''} {name}".replace("  ", " ")]
+        return [
+            tr("there is no {what}", what=name) if missing else tr("there is {what}", what=name)
+        ]
     limit = _figure(needed, unit)
     named = f" ({right.text})" if right.op != "number" or not right.text[:1].isdigit() else ""
     return [
-        f"{_WORDS.get(left.name, left.text)} is {_figure(measured, unit)}, "
-        f"and this cause needs {_NEEDS[op]} {limit}{named}"
+        tr(
+            "{what} is {measured}, and this cause needs {relation} {limit}{name}",
+            what=tr(_WORDS[left.name]) if left.name in _WORDS else left.text,
+            measured=_figure(measured, unit),
+            relation=tr(_NEEDS[op]),
+            limit=limit,
+            name=named,
+        )
     ]
 
 

@@ -27,6 +27,7 @@ from gpudiag.diagnose.model import (
 )
 from gpudiag.diagnose.nodes import Node
 from gpudiag.diagnose.truth import Figure, Unknown
+from gpudiag.language import tr
 
 MOST_GPUS_IN_EVIDENCE = 8
 IDLE_SERVER = (
@@ -104,7 +105,7 @@ def _of_a_server(finding: Finding) -> Finding:
     return replace(
         finding,
         severity="info",
-        summary=IDLE_SERVER,
+        summary=tr(IDLE_SERVER),
         cost=None,
         bound=None,
         evidence=finding.evidence[:1],

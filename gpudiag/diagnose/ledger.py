@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudiag.diagnose.model import Ledger, LedgerPart
+from gpudiag.language import retold, tr
 from gpudiag.signals.account import PARTS, gpu_seconds
 from gpudiag.signals.compute import Absent, SignalSet
 
@@ -15,12 +16,12 @@ def time_ledger(signals: SignalSet) -> Ledger:
     try:
         seconds = gpu_seconds(signals)
     except Absent as absent:
-        return Ledger(gpus=signals.gpus, reason=absent.missing.reason)
+        return Ledger(gpus=signals.gpus, reason=retold(absent.missing.reason))
     whole = sum(seconds.values())
     if whole <= 0:
-        return Ledger(gpus=signals.gpus, reason="the recording is empty")
+        return Ledger(gpus=signals.gpus, reason=tr("the recording is empty"))
     parts = tuple(
-        LedgerPart(name, title, seconds[name], seconds[name] / whole)
+        LedgerPart(name, tr(title), seconds[name], seconds[name] / whole)
         for name, title in PARTS.items()
         if seconds[name] > 1e-9 * whole
     )

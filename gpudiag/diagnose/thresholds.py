@@ -13,6 +13,7 @@ from typing import Any
 
 from gpudiag.diagnose.model import Rule
 from gpudiag.errors import RuleError
+from gpudiag.language import tr
 from gpudiag.signals.limits import LIMITS
 
 MAX_BYTES = 64 * 1024
@@ -79,7 +80,14 @@ def _changed(rule: Rule, values: Mapping[str, Any], where: str) -> Rule:
 def changes(rules: Sequence[Rule]) -> tuple[str, ...]:
     """What was changed, in words, for the limits of a report."""
     return tuple(
-        f"{rule.code}: {t.name} is {t.value:g} {t.unit} here, and not {t.original:g}."
+        tr(
+            "{code}: {name} is {value} {unit} here, and not {original}.",
+            code=rule.code,
+            name=t.name,
+            value=f"{t.value:g}",
+            unit=t.unit,
+            original=f"{t.original:g}",
+        )
         for rule in rules
         for t in rule.thresholds
         if t.original is not None and t.original != t.value

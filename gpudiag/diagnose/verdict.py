@@ -10,6 +10,7 @@ from gpudiag.diagnose.expression import parse
 from gpudiag.diagnose.model import Check, Finding, State
 from gpudiag.diagnose.nodes import Context, Symbol, vocabulary
 from gpudiag.diagnose.truth import Figure, Unknown
+from gpudiag.language import retold, tr
 from gpudiag.timeline.columns import parse_name
 from gpudiag.timeline.model import Timeline
 from gpudiag.units import format_duration
@@ -81,25 +82,36 @@ def verdict_of(
         return "problem", _problem(problems)
     reason = _no_basis(facts)
     if reason or isinstance(facts.idle, Unknown):
-        return "cannot tell", reason or f"Cannot tell: {_reasons(facts.idle)}."
+        return "cannot tell", reason or _cannot_tell(facts.idle)
     busy = _busy(facts, facts.idle)
     reason = _open_question(facts, facts.idle, findings, checks)
     if reason:
         return "cannot tell", reason
     done = sum(check.outcome != "unchecked" for check in checks)
-    return "healthy", f"No problem was found in {done} checks. {busy}."
+    return "healthy", tr("No problem was found in {count} checks. {busy}.", count=done, busy=busy)
 
 
 def _problem(problems: list[Finding]) -> str:
     top = problems[0]
-    sentence = top.summary if top.summary.endswith((".", "!", "?")) else top.summary + "."
+    sentence = top.summary if top.summary.endswith((".", "!", "?", "。")) else top.summary + tr(".")
     if top.bound is not None and top.bound >= 1.005:
         capped = top.cost is not None and top.bound < 0.99 / (1 - top.cost)
-        when = "With what the cores allow" if capped else "Without that"
-        sentence += f" {when} the run would be at most {top.bound:.2g} times as fast."
+        sentence = tr(
+            "{said} With what the cores allow the run would be at most {factor} times as fast."
+            if capped
+            else "{said} Without that the run would be at most {factor} times as fast.",
+            said=sentence,
+            factor=f"{top.bound:.2g}",
+        )
     if len(problems) > 1:
         rest = len(problems) - 1
-        sentence += f" {rest} more {'problem was' if rest == 1 else 'problems were'} found."
+        sentence = tr(
+            "{said} 1 more problem was found."
+            if rest == 1
+            else "{said} {count} more problems were found.",
+            said=sentence,
+            count=rest,
+        )
     return sentence
 
 
@@ -107,20 +119,25 @@ def _no_basis(facts: Facts) -> str:
     """What the recording lacks for any verdict; empty if nothing."""
     timeline = facts.timeline
     if timeline.frame.empty:
-        return "Cannot tell: the recording holds no samples."
+        return tr("Cannot tell: the recording holds no samples.")
     if not facts.has_gpu_readings:
-        return f"Cannot tell: no GPU data was recorded{_gpu_source(timeline)}."
+        return tr("Cannot tell: no GPU data was recorded{source}.", source=_gpu_source(timeline))
     if not facts.utilisation:
-        return f"Cannot tell: {_reasons(facts.idle)}."
+        return _cannot_tell(facts.idle)
     if not timeline.source.time_known:
-        known = "" if isinstance(facts.idle, Unknown) else f" {_busy(facts, facts.idle)}."
-        return f"Cannot tell: the times of the samples are not known.{known}"
+        if isinstance(facts.idle, Unknown):
+            return tr("Cannot tell: the times of the samples are not known.")
+        return tr(
+            "Cannot tell: the times of the samples are not known. {busy}.",
+            busy=_busy(facts, facts.idle),
+        )
     if isinstance(facts.active_s, Unknown):
-        return f"Cannot tell: {_reasons(facts.active_s)}."
+        return _cannot_tell(facts.active_s)
     if facts.active_s < SHORTEST_S:
-        return (
-            f"Too short for a verdict: the GPUs were active for {format_duration(facts.active_s)}, "
-            f"and {format_duration(SHORTEST_S)} are needed."
+        return tr(
+            "Too short for a verdict: the GPUs were active for {active}, and {needed} are needed.",
+            active=format_duration(facts.active_s),
+            needed=format_duration(SHORTEST_S),
         )
     return ""
 
@@ -131,14 +148,14 @@ def _open_question(
     """Why a run that was measured is not called healthy; empty if it may be."""
     busy = _busy(facts, idle)
     if not facts.cpu_side and idle > UNEXPLAINED:
-        return f"{busy}; the cause was not recorded."
+        return tr("{busy}; the cause was not recorded.", busy=busy)
     if not facts.cpu_side:
-        return f"{busy}; no more is known, for only the GPU side was recorded."
+        return tr("{busy}; no more is known, for only the GPU side was recorded.", busy=busy)
     unchecked = _unchecked(facts, checks)
     if unchecked:
-        return f"Cannot tell: {unchecked}. {busy}."
+        return tr("Cannot tell: {reason}. {busy}.", reason=unchecked, busy=busy)
     if idle > UNEXPLAINED and not findings:
-        return f"{busy}, and no rule explains it."
+        return tr("{busy}, and no rule explains it.", busy=busy)
     return ""
 
 
@@ -150,15 +167,28 @@ def _gpu_source(timeline: Timeline) -> str:
 
 def _busy(facts: Facts, idle: float) -> str:
     """How busy the GPUs were (how idle, if that is much), as a sentence without its full stop."""
-    who = "The GPU was" if len(facts.gpus) == 1 else "The GPUs were"
-    share = f"idle {100 * idle:.0f} %" if idle > UNEXPLAINED else f"busy {100 * (1 - idle):.0f} %"
+    who = tr("The GPU was") if len(facts.gpus) == 1 else tr("The GPUs were")
+    share = (
+        tr("idle {share} %", share=f"{100 * idle:.0f}")
+        if idle > UNEXPLAINED
+        else tr("busy {share} %", share=f"{100 * (1 - idle):.0f}")
+    )
     if isinstance(facts.active_s, Unknown):
-        return f"{who} {share} of the active samples"
-    return f"{who} {share} of the active time ({format_duration(facts.active_s)})"
+        return tr("{who} {share} of the active samples", who=who, share=share)
+    return tr(
+        "{who} {share} of the active time ({time})",
+        who=who,
+        share=share,
+        time=format_duration(facts.active_s),
+    )
+
+
+def _cannot_tell(value: Figure) -> str:
+    return tr("Cannot tell: {reason}.", reason=_reasons(value))
 
 
 def _reasons(value: Figure) -> str:
-    return "; ".join(value.reasons) if isinstance(value, Unknown) else ""
+    return tr("; ").join(map(retold, value.reasons)) if isinstance(value, Unknown) else ""
 
 
 def _unchecked(facts: Facts, checks: Sequence[Check]) -> str:
@@ -167,38 +197,53 @@ def _unchecked(facts: Facts, checks: Sequence[Check]) -> str:
         if family == "multi-gpu" and len(facts.gpus) < 2:
             continue
         if outcomes and all(check.outcome == "unchecked" for check in outcomes):
-            return f"{words} could not be checked, because {'; '.join(outcomes[0].missing)}"
-    return "" if checks else "no rule was checked"
+            return tr(
+                "{what} could not be checked, because {reasons}",
+                what=tr(words),
+                reasons=tr("; ").join(map(retold, outcomes[0].missing)),
+            )
+    return "" if checks else tr("no rule was checked")
 
 
 def limits_of(facts: Facts) -> tuple[str, ...]:
     """What this recording cannot tell, and what would; each a sentence or two."""
     timeline, limits = facts.timeline, []
     if not facts.has_gpu_readings:
-        limits.append(f"No GPU data was recorded{_gpu_source(timeline)}.")
+        limits.append(tr("No GPU data was recorded{source}.", source=_gpu_source(timeline)))
     elif not facts.gpus:
         limits.append(
-            "None of the GPUs that were recorded is known to be the run's: name its GPUs in "
-            "CUDA_VISIBLE_DEVICES, or record where the run's processes can be seen."
+            tr(
+                "None of the GPUs that were recorded is known to be the run's: name its GPUs in "
+                "CUDA_VISIBLE_DEVICES, or record where the run's processes can be seen."
+            )
         )
     elif not facts.utilisation:
-        limits.append("The utilisation of the GPUs was not measured: idle time cannot be told.")
+        limits.append(tr("The utilisation of the GPUs was not measured: idle time cannot be told."))
     if not facts.cpu_side:
         limits.append(
-            f"Only the GPU side was recorded, so the cause of idle time cannot be told; {RECORD}"
+            tr(
+                "Only the GPU side was recorded, so the cause of idle time cannot be told; "
+                "{advice}",
+                advice=tr(RECORD),
+            )
         )
     if not timeline.source.time_known:
         limits.append(
-            "The times of the samples are not known: there are no durations, rates or forecasts. "
-            "Log them with --query-gpu=timestamp,…"
+            tr(
+                "The times of the samples are not known: there are no durations, rates or "
+                "forecasts. Log them with --query-gpu=timestamp,…"
+            )
         )
     interval = timeline.source.interval_s
     if timeline.source.time_known and interval is not None and interval > COARSE_S:
         limits.append(
-            f"There is one sample every {format_duration(interval)}: what is shorter is not seen."
+            tr(
+                "There is one sample every {interval}: what is shorter is not seen.",
+                interval=format_duration(interval),
+            )
         )
     if isinstance(facts.active_s, float) and facts.active_s < SHORTEST_S:
-        limits.append("The run is too short to judge; record a few minutes of training.")
+        limits.append(tr("The run is too short to judge; record a few minutes of training."))
     if timeline.end is None and timeline.start.get("command"):
-        limits.append("The recording was cut short: how the run ended is not known.")
+        limits.append(tr("The recording was cut short: how the run ended is not known."))
     return tuple(limits)

@@ -15,7 +15,7 @@ from gpudiag.language import tr
 from gpudiag.report.view import Brief, CheckView, FindingView, LedgerView
 from gpudiag.report.words import sentence
 
-_FIRST = re.compile(r"(?<=[.!?])\s")
+_FIRST = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
 _LONGEST = 160
 _MOST_CAUSES = 3  # more of them are counted, not named
 _UNKNOWN = "#unchecked-h"
@@ -34,14 +34,20 @@ def brief(
     if state == "problem" and findings:
         return _problem(findings[0], ledger)
     done = _rules(len(fine) + len(findings))
-    found = "none found a problem" if not findings else f"{len(findings)} found something"
-    lines = [_time(ledger), Brief("Checked", done, found, "#fine-h")]
+    found = (
+        tr("none found a problem")
+        if not findings
+        else tr("{count} found something", count=len(findings))
+    )
+    lines = [_time(ledger), Brief(tr("Checked"), done, found, "#fine-h")]
     if unchecked:
         lines.append(
-            Brief("Could not be checked", _rules(len(unchecked)), _why(unchecked), _UNKNOWN)
+            Brief(tr("Could not be checked"), _rules(len(unchecked)), _why(unchecked), _UNKNOWN)
         )
     else:
-        lines.append(Brief("Could not be checked", "Nothing", "every rule had its figures"))
+        lines.append(
+            Brief(tr("Could not be checked"), tr("Nothing"), tr("every rule had its figures"))
+        )
     if state == "cannot tell":
         lines.append(_next(recorded))
     return tuple(line for line in lines if line.figure)
@@ -53,22 +59,25 @@ def _problem(top: FindingView, ledger: LedgerView) -> tuple[Brief, ...]:
     holding = [cause for cause in top.causes if cause.verdict == "holds"]
     unknown = [cause.title for cause in top.causes if cause.verdict == "unknown"]
     if holding:
-        more = f"and {len(holding) - 1} more" if len(holding) > 1 else ""
-        why = Brief("Why", holding[0].title, more, link)
+        more = tr("and {count} more", count=len(holding) - 1) if len(holding) > 1 else ""
+        why = Brief(tr("Why"), holding[0].title, more, link)
     elif unknown:
-        why = Brief("Why", tr("Not established"), _possible(unknown), link)
+        why = Brief(tr("Why"), tr("Not established"), _possible(unknown), link)
     else:
-        why = Brief("Why", "", "", link)
+        why = Brief(tr("Why"), "", "", link)
     remedies = [remedy for cause in holding for remedy in cause.remedies]
     if remedies:
-        change = Brief("What to change", _short(remedies[0].text), "", link)
+        change = Brief(tr("What to change"), _short(remedies[0].text), "", link)
     else:
-        change = Brief("What to do", _short(top.confirm), "", link)
+        change = Brief(tr("What to do"), _short(top.confirm), "", link)
     if top.cost is None:
-        time = [_time(ledger), Brief(tr("What it costs"), f"{cost} {of_what}", "")]
+        time = [
+            _time(ledger),
+            Brief(tr("What it costs"), tr("{cost} {of_what}", cost=cost, of_what=of_what), ""),
+        ]
     else:
-        time = [Brief("What was lost", f"{cost} {of_what}", "")]
-    lines = (*time, why, change, Brief("How sure", sure, because))
+        time = [Brief(tr("What was lost"), tr("{cost} {of_what}", cost=cost, of_what=of_what), "")]
+    lines = (*time, why, change, Brief(tr("How sure"), sure, because))
     return tuple(line for line in lines if line.figure)
 
 
@@ -77,27 +86,35 @@ def _possible(causes: Sequence[str]) -> str:
         return tr("{count} possible causes could not be checked", count=len(causes))
     if len(causes) == 1:
         return tr("one possible cause could not be checked: {cause}", cause=causes[0])
-    return tr("possible causes: {causes}", causes="; ".join(causes))
+    return tr("possible causes: {causes}", causes=tr("; ").join(causes))
 
 
 def _time(ledger: LedgerView) -> Brief:
     if not ledger.rows:
-        return Brief("GPU time", "Cannot be split" if ledger.reason else "", ledger.reason)
+        return Brief(tr("GPU time"), tr("Cannot be split") if ledger.reason else "", ledger.reason)
     busy = next((row for row in ledger.rows if row.kind == "busy"), None)
     if busy is None:
-        return Brief("GPU time", "None", "of it was seen busy")
-    return Brief("GPU time", f"{busy.percent} busy", f"{busy.time} of {ledger.total}")
+        return Brief(tr("GPU time"), tr("None"), tr("of it was seen busy"))
+    return Brief(
+        tr("GPU time"),
+        tr("{share} busy", share=busy.percent),
+        tr("{part} of {whole}", part=busy.time, whole=ledger.total),
+    )
 
 
 def _next(recorded: bool) -> Brief:
     if not recorded:
         return Brief(
-            "What would tell",
-            "Record the next run",
-            "gpudiag record adds what is missing",
+            tr("What would tell"),
+            tr("Record the next run"),
+            tr("gpudiag record adds what is missing"),
             _UNKNOWN,
         )
-    return Brief("What would tell", "A longer recording", "or a profiler, where no rule knows more")
+    return Brief(
+        tr("What would tell"),
+        tr("A longer recording"),
+        tr("or a profiler, where no rule knows more"),
+    )
 
 
 def _why(unchecked: Sequence[CheckView]) -> str:
@@ -106,13 +123,14 @@ def _why(unchecked: Sequence[CheckView]) -> str:
     if not counts:
         return ""
     reason, _ = counts.most_common(1)[0]
-    return (
-        f"{'mostly because' if len(counts) > 1 else 'because'} {reason.split('; ')[0][:_LONGEST]}"
-    )
+    first = reason.split(tr("; "))[0][:_LONGEST]
+    if len(counts) > 1:
+        return tr("mostly because {reason}", reason=first)
+    return tr("because {reason}", reason=first)
 
 
 def _rules(count: int) -> str:
-    return "1 rule" if count == 1 else f"{count} rules"
+    return tr("1 rule") if count == 1 else tr("{count} rules", count=count)
 
 
 def _short(text: str) -> str:

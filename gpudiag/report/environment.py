@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpudiag.language import tr
 from gpudiag.masking import MASK, is_secret
 from gpudiag.report.clean import clean
 from gpudiag.report.labels import mebibytes, number
@@ -51,19 +52,19 @@ def _gpus(timeline: Timeline) -> Table:
         if (name in _ALWAYS or not alike[place]) and any(row[place] != UNKNOWN for row in rows)
     ]
     if len(apart) < 2:
-        return Table("GPUs", (), ())
-    head = tuple(list(_GPU_FACTS)[place] for place in apart)
-    return Table("GPUs", head, tuple(tuple(row[place] for place in apart) for row in rows))
+        return Table(tr("GPUs"), (), ())
+    head = tuple(tr(list(_GPU_FACTS)[place]) for place in apart)
+    return Table(tr("GPUs"), head, tuple(tuple(row[place] for place in apart) for row in rows))
 
 
 def _shared(timeline: Timeline) -> Table:
     rows, alike = _facts_of_gpus(timeline)
     kept = tuple(
-        (name, rows[0][place])
+        (tr(name), rows[0][place])
         for place, name in enumerate(_GPU_FACTS)
         if name not in _ALWAYS and alike[place]
     )
-    return Table("Every GPU" if len(rows) > 1 else "The GPU", ("", ""), kept)
+    return Table(tr("Every GPU") if len(rows) > 1 else tr("The GPU"), ("", ""), kept)
 
 
 def _facts_of_gpus(timeline: Timeline) -> tuple[list[list[str]], list[bool]]:
@@ -81,26 +82,26 @@ def _host(timeline: Timeline) -> Table:
     host = mapping(timeline.start.get("host"))
     cgroup = mapping(host.get("cgroup"))
     rows = (
-        ("Host", _text(host, "hostname")),
-        ("System", _joined(host, "os", "kernel")),
-        ("Python of the recorder", _text(host, "python")),
-        ("Logical CPUs", _unit(host, "cpus", number)),
-        ("Physical cores", _unit(host, "cores", number)),
-        ("CPUs the run may use", _unit(host, "affinity_cpus", number)),
-        ("Cores it can really use", _unit(host, "effective_cores", number)),
-        ("CPU quota of the control group", _unit(cgroup, "cpu_quota_cores", _cores)),
-        ("Memory", _unit(host, "mem_total_mib", mebibytes)),
-        ("Memory limit of the control group", _unit(cgroup, "mem_limit_mib", mebibytes)),
-        ("Swap", _unit(host, "swap_total_mib", mebibytes)),
+        (tr("Host"), _text(host, "hostname")),
+        (tr("System"), _joined(host, "os", "kernel")),
+        (tr("Python of the recorder"), _text(host, "python")),
+        (tr("Logical CPUs"), _unit(host, "cpus", number)),
+        (tr("Physical cores"), _unit(host, "cores", number)),
+        (tr("CPUs the run may use"), _unit(host, "affinity_cpus", number)),
+        (tr("Cores it can really use"), _unit(host, "effective_cores", number)),
+        (tr("CPU quota of the control group"), _unit(cgroup, "cpu_quota_cores", _cores)),
+        (tr("Memory"), _unit(host, "mem_total_mib", mebibytes)),
+        (tr("Memory limit of the control group"), _unit(cgroup, "mem_limit_mib", mebibytes)),
+        (tr("Swap"), _unit(host, "swap_total_mib", mebibytes)),
         ("/dev/shm", _unit(host, "shm_total_mib", mebibytes)),
-        ("Working folder", _text(timeline.start, "cwd")),
+        (tr("Working folder"), _text(timeline.start, "cwd")),
     )
     kept = tuple((name, value) for name, value in rows if value != UNKNOWN)
-    return Table("Host", ("", ""), kept)
+    return Table(tr("Host"), ("", ""), kept)
 
 
 def _cores(value: float) -> str:
-    return f"{number(value)} cores"
+    return tr("{count} cores", count=number(value))
 
 
 def _text(facts: Mapping[str, Any], key: str) -> str:
@@ -110,7 +111,7 @@ def _text(facts: Mapping[str, Any], key: str) -> str:
 
 def _joined(facts: Mapping[str, Any], *keys: str) -> str:
     found = [text for text in (_text(facts, key) for key in keys) if text != UNKNOWN]
-    return ", ".join(found) or UNKNOWN
+    return tr(", ").join(found) or UNKNOWN
 
 
 def _unit(facts: Mapping[str, Any], key: str, write: Any) -> str:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from gpudiag.language import current, tr
 from gpudiag.report.view import View
-from gpudiag.report.words import sentence
+from gpudiag.report.words import sentence, state_words
 from gpudiag.resources import templates_dir
 
 _FIGURE = re.compile(r"(?<=\d) (?=(?:%|×|[GMK]iB|GPU|ms|s|min|h|W|MHz|°C)(?!\w))")
 
+_SAID = ("Copy", "Copied", "Selected", "Copy this code", "no reading")  # by the scripts
+_CHINESE_FONTS = '"PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", '
 _SCRIPTS = ("copy.js", "readout.js")
 
 
@@ -25,7 +29,11 @@ def render_html(view: View) -> str:
     """
     folder = templates_dir()
     style = (folder / "style.css").read_text(encoding="utf-8")
+    if current() == "zh":
+        style = style.replace("sans-serif;", f"{_CHINESE_FONTS}sans-serif;", 1)
     script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    for text in _SAID:
+        script = script.replace(f'"{text}"', json.dumps(tr(text), ensure_ascii=False))
     environment = Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
@@ -33,11 +41,14 @@ def render_html(view: View) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["tr"] = _translated
+    environment.globals["state_words"] = state_words
     environment.filters["tied"] = _tied
     environment.filters["capital"] = sentence
     environment.filters["svg"] = Markup  # only for View figures, which hold no text of outside
     page = environment.get_template("report.html.j2").render(
         view=view,
+        language="zh-CN" if current() == "zh" else current(),
         style=Markup(style),
         script=Markup(script),
         policy=(
@@ -46,6 +57,12 @@ def render_html(view: View) -> str:
         ),
     )
     return page.rstrip("\n") + "\n"
+
+
+def _translated(text: str, **values: object) -> Markup:
+    """The text in the language in use, safe: it stands in a template; the values are escaped."""
+    said = Markup(tr(text))
+    return said.format(**values) if values else said
 
 
 def _tied(text: str) -> str:

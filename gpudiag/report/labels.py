@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpudiag.language import tr
 from gpudiag.timeline.columns import Column, parse_name
 
 
@@ -103,16 +104,21 @@ def label(name: str) -> Label | None:
 
 def _label(column: Column, device: int | None) -> Label:
     title, family = _TITLES.get(column.name, (column.name, "host"))
+    title = tr(title)
     if device is not None:
-        title = f"{column.scope.upper() if column.scope == 'gpu' else 'Rank'} {device} {title}"
-    unit = _UNITS.get(column.unit, column.unit)
+        title = tr(
+            "GPU {gpu} {title}" if column.scope == "gpu" else "Rank {gpu} {title}",
+            gpu=device,
+            title=title,
+        )
+    unit = tr(_UNITS[column.unit]) if column.unit == "1/s" else column.unit
     return Label(title, unit, family, 100.0 if column.name in _WHOLE else None)
 
 
 def number(value: float) -> str:
     """Three significant digits, and no exponent in the usual range: `0.034`, `1,250`."""
     if not math.isfinite(value):
-        return "not a number" if math.isnan(value) else "infinite"
+        return tr("not a number") if math.isnan(value) else tr("infinite")
     if value == 0:
         return "0"
     if abs(value) >= 1e7 or abs(value) < 1e-4:

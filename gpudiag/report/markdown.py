@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from gpudiag.language import tr
 from gpudiag.report.view import Brief, CauseView, CheckView, FindingView, RemedyView, View
+from gpudiag.report.words import state_words
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]~|$])")
 _LINE_START = re.compile(r"^(\s*)([#+\-=]|\d+(?=[.)](?:\s|$)))")
@@ -24,29 +25,37 @@ def render_markdown(view: View) -> str:
     """The report as Markdown; the same bytes for the same view."""
     blocks = [
         f"<!-- {text(view.made_by)} -->",
-        f"## {view.symbol} {view.state.capitalize()}: {text(view.headline)}",
+        f"## {view.symbol} {state_words(view.state)}: {text(view.headline)}",
         text(view.lead),
         _list(_line(line) for line in view.brief),
         code(view.command) if view.command else "",
         " · ".join(text(value) for _, value in view.facts),
     ]
     if view.limits:
-        blocks += ["**What this recording cannot tell**", _list(map(text, view.limits))]
-    blocks += ["### Where the GPU time went", _ledger(view)]
+        blocks += [f"**{tr('What this recording cannot tell')}**", _list(map(text, view.limits))]
+    blocks += [f"### {tr('Where the GPU time went')}", _ledger(view)]
     for number, finding in enumerate(view.findings, 1):
         blocks += _finding(number, finding)
     if not view.findings:
-        blocks += ["### No finding"]
+        blocks += [f"### {tr('No finding')}"]
     fine = [f"✓ {text(check.text)} {code(check.code)}" for check in view.fine]
     unchecked = [
-        f"? {text('; '.join(missing) or checks[0].text)}: " + ", ".join(map(_unchecked, checks))
+        f"? {text(tr('; ').join(missing) or checks[0].text)}: " + ", ".join(map(_unchecked, checks))
         for missing, checks in view.unknown
     ]
-    blocks += _folded(f"Checked, and fine: {len(fine)}", [_list(fine)] if fine else [])
-    blocks += _folded(f"Could not be checked: {len(view.unchecked)}", [_list(unchecked)])
+    blocks += _folded(
+        tr("Checked, and fine: {count}", count=len(fine)), [_list(fine)] if fine else []
+    )
+    blocks += _folded(
+        tr("Could not be checked: {count}", count=len(view.unchecked)), [_list(unchecked)]
+    )
     repeat = [f"{text(name)}:\n\n{fence(command)}" for name, command in view.repeat]
-    blocks += _folded("How to repeat this", repeat)
-    blocks.append(f"<sub>Made by {text(view.made_by)} from {code(view.file)}.</sub>")
+    blocks += _folded(tr("How to repeat this"), repeat)
+    blocks.append(
+        "<sub>"
+        + tr("Made by {tool} from {file}.", tool=text(view.made_by), file=code(view.file))
+        + "</sub>"
+    )
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -58,46 +67,51 @@ def _line(line: Brief) -> str:
 def _finding(number: int, finding: FindingView) -> list[str]:
     blocks = [
         f"### {number}. {text(finding.title)}",
-        f"{finding.severity} · {finding.where} · {code(f'{finding.code} {finding.name}')}",
+        f"{tr(finding.severity)} · {finding.where} · {code(f'{finding.code} {finding.name}')}",
         text(finding.summary),
         _list(
-            f"{name}: **{text(figure)}**{':' if name == 'How sure' else ''} {text(rest)}"
+            f"{name}: **{text(figure)}**{':' if name == tr('How sure') else ''} {text(rest)}"
             for name, figure, rest in finding.stakes
         ),
-        "**Evidence**" if finding.evidence else "",
+        f"**{tr('Evidence')}**" if finding.evidence else "",
         _list(map(text, finding.evidence)),
     ]
     for cause in finding.causes:
         if cause.verdict == "holds":
-            blocks += [f"**Holds: {text(cause.title)}**", text(cause.evidence)]
+            blocks += [f"**{tr('Holds: {cause}', cause=text(cause.title))}**", text(cause.evidence)]
             blocks += _remedies(cause)
     rest = [_unknown(missing, causes) for missing, causes in finding.unknown]
     rest += [_ruled_out(cause) for cause in finding.causes if cause.verdict == "ruled out"]
     blocks += [_list(rest)]
     if finding.confirm:
-        blocks.append(f"**How to confirm:** {_paragraph(finding.confirm)}")
+        blocks.append(f"**{tr('How to confirm')}:** {_paragraph(finding.confirm)}")
     return blocks
 
 
 def _ruled_out(cause: CauseView) -> str:
-    return f"Ruled out: {text(cause.title)}. {text(cause.evidence)}".rstrip()
+    return tr(
+        "Ruled out: {cause}. {evidence}", cause=text(cause.title), evidence=text(cause.evidence)
+    ).rstrip()
 
 
 def _unchecked(check: CheckView) -> str:
-    besides = "; ".join(check.missing)
+    besides = tr("; ").join(check.missing)
     also = f" ({text(tr('also because {reasons}', reasons=besides))})" if besides else ""
     return f"{text(check.title)} {code(check.code)}{also}"
 
 
 def _unknown(missing: Sequence[str], causes: Sequence[CauseView]) -> str:
-    because = f", because {text('; '.join(missing))}" if missing else ""
-    return f"Could not be checked{because}: {', '.join(text(cause.title) for cause in causes)}"
+    titles = tr(", ").join(text(cause.title) for cause in causes)
+    if not missing:
+        return tr("Could not be checked: {causes}", causes=titles)
+    reasons = text(tr("; ").join(missing))
+    return tr("Could not be checked, because {reasons}: {causes}", reasons=reasons, causes=titles)
 
 
 def _remedies(cause: CauseView) -> list[str]:
     blocks = [block for remedy in cause.remedies for block in _remedy(remedy)]
     others = [block for remedy in cause.others for block in _remedy(remedy)]
-    return blocks + _folded("For other frameworks", others)
+    return blocks + _folded(tr("For other frameworks"), others)
 
 
 def _remedy(remedy: RemedyView) -> list[str]:
@@ -107,14 +121,18 @@ def _remedy(remedy: RemedyView) -> list[str]:
 
 def _ledger(view: View) -> str:
     if not view.ledger.rows:
-        reason = f": {text(view.ledger.reason)}" if view.ledger.reason else ""
-        return f"The GPU time of this run cannot be split{reason}."
+        if not view.ledger.reason:
+            return tr("The GPU time of this run cannot be split.")
+        reason = text(view.ledger.reason)
+        return tr("The GPU time of this run cannot be split: {reason}.", reason=reason)
     rows = [
         f"| {text(row.title)} | {'█' * max(1, round(row.share * _BAR))} | {row.percent} "
         f"| {row.time} |"
         for row in view.ledger.rows
     ]
-    return "\n".join(["| part | | share | GPU time |", "|---|---|--:|--:|", *rows])
+    return "\n".join(
+        [f"| {tr('part')} | | {tr('share')} | {tr('GPU time')} |", "|---|---|--:|--:|", *rows]
+    )
 
 
 def text(words: str) -> str:

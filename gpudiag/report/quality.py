@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpudiag.language import retold, tr
 from gpudiag.report.clean import clean
 from gpudiag.report.environment import figure, mapping
 from gpudiag.report.labels import number, percent
@@ -20,7 +21,7 @@ def quality(timeline: Timeline) -> Quality:
     """Facts, notes, events and dropped lines of a recording or log."""
     return Quality(
         facts=tuple((name, value) for name, value in _facts(timeline) if value),
-        notes=tuple(clean(note) for note in timeline.source.notes),
+        notes=tuple(clean(retold(note)) for note in timeline.source.notes),
         events=_events(timeline),
         dropped=_dropped(timeline),
     )
@@ -43,47 +44,60 @@ def _facts(timeline: Timeline) -> list[tuple[str, str]]:
     source, end = timeline.source, mapping(timeline.end)
     span = span_s(timeline)
     return [
-        ("Format", clean(source.format, 200)),
-        ("Readings", _readings(timeline)),
-        ("Time covered", format_duration(span) if span is not None else "not known"),
-        ("Interval, median", _interval(timeline)),
-        ("Gaps", _gaps(timeline)),
-        ("Lines dropped", f"{len(source.dropped):,}" if source.dropped else "none"),
-        ("GPU rows lost", _number(end.get("gpu_rows_lost"))),
-        ("From GPU to host sample", _skew(timeline)),
-        ("CPU the recorder used", _recorder_cpu(timeline)),
-        ("Memory the recorder used", _number(end.get("recorder_max_rss_mib"), " MiB at most")),
-        ("End", _end(timeline)),
+        (tr("Format"), clean(source.format, 200)),
+        (tr("Readings"), _readings(timeline)),
+        (tr("Time covered"), format_duration(span) if span is not None else tr("not known")),
+        (tr("Interval, median"), _interval(timeline)),
+        (tr("Gaps"), _gaps(timeline)),
+        (tr("Lines dropped"), f"{len(source.dropped):,}" if source.dropped else tr("none")),
+        (tr("GPU rows lost"), _number(end.get("gpu_rows_lost"))),
+        (tr("From GPU to host sample"), _skew(timeline)),
+        (tr("CPU the recorder used"), _recorder_cpu(timeline)),
+        (
+            tr("Memory the recorder used"),
+            _number(end.get("recorder_max_rss_mib"), tr(" MiB at most")),
+        ),
+        (tr("End"), _end(timeline)),
     ]
 
 
 def _readings(timeline: Timeline) -> str:
     samples = len(timeline.frame)
-    return f"{timeline.source.rows:,} in {'one sample' if samples == 1 else f'{samples:,} samples'}"
+    rows = f"{timeline.source.rows:,}"
+    if samples == 1:
+        return tr("{rows} in one sample", rows=rows)
+    return tr("{rows} in {samples} samples", rows=rows, samples=f"{samples:,}")
 
 
 def _interval(timeline: Timeline) -> str:
     if not timeline.source.time_known:
-        return "not known: the log has no times"
+        return tr("not known: the log has no times")
     steps = np.diff(timeline.frame.index.to_numpy(dtype=float))
     if not len(steps):
         return ""
     words = f"{number(float(np.median(steps)))} s"
     asked = figure(timeline.start.get("interval_s"))
-    return f"{words} ({number(asked)} s asked for)" if asked is not None else words
+    if asked is None:
+        return words
+    return tr("{interval} ({asked} s asked for)", interval=words, asked=number(asked))
 
 
 def _gaps(timeline: Timeline) -> str:
     if not timeline.source.time_known:
-        return "cannot be seen without times"
+        return tr("cannot be seen without times")
     steps = np.diff(timeline.frame.index.to_numpy(dtype=float))
     if not len(steps):
         return ""
     gaps = steps[steps > _GAP_INTERVALS * np.median(steps)]
     if not len(gaps):
-        return "none"
+        return tr("none")
     total, longest = format_duration(float(gaps.sum())), format_duration(float(gaps.max()))
-    return f"{len(gaps)}, {total} in total, {longest} the longest"
+    return tr(
+        "{count}, {total} in total, {longest} the longest",
+        count=len(gaps),
+        total=total,
+        longest=longest,
+    )
 
 
 def _skew(timeline: Timeline) -> str:
@@ -91,9 +105,10 @@ def _skew(timeline: Timeline) -> str:
     if skew is None:
         return ""
     known = skew.dropna()
-    return (
-        f"{number(float(known.median()) * 1000)} ms in the median, "
-        f"{number(float(known.quantile(0.99)) * 1000)} ms at the 99th percentile"
+    return tr(
+        "{median} ms in the median, {high} ms at the 99th percentile",
+        median=number(float(known.median()) * 1000),
+        high=number(float(known.quantile(0.99)) * 1000),
     )
 
 
@@ -101,19 +116,24 @@ def _recorder_cpu(timeline: Timeline) -> str:
     used, span = figure(mapping(timeline.end).get("recorder_cpu_s")), span_s(timeline)
     if used is None:
         return ""
-    share = f" ({percent(used / span)} of one core)" if span else ""
-    return f"{number(used)} s{share}"
+    if not span:
+        return f"{number(used)} s"
+    return tr("{time} s ({share} of one core)", time=number(used), share=percent(used / span))
 
 
 def _end(timeline: Timeline) -> str:
     if timeline.end is None:
         own = "run.csv" in timeline.source.format
-        return "the recording was cut short: its end is missing" if own else ""
+        return tr("the recording was cut short: its end is missing") if own else ""
     if timeline.end.get("signal") is not None:
-        return f"the program was ended by signal {clean(timeline.end['signal'], 40)}"
+        return tr(
+            "the program was ended by signal {signal}", signal=clean(timeline.end["signal"], 40)
+        )
     if timeline.end.get("exit_code") is not None:
-        return f"the program ended with exit code {clean(timeline.end['exit_code'], 40)}"
-    return "whole"
+        return tr(
+            "the program ended with exit code {code}", code=clean(timeline.end["exit_code"], 40)
+        )
+    return tr("whole")
 
 
 def _number(value: object, unit: str = "") -> str:
@@ -124,11 +144,11 @@ def _number(value: object, unit: str = "") -> str:
 def _events(timeline: Timeline) -> tuple[tuple[str, str, str], ...]:
     known = timeline.source.time_known
     rows = [
-        (at(event.t_s, time_known=known), clean(event.kind, 60), clean(event.text, 500))
+        (at(event.t_s, time_known=known), clean(event.kind, 60), clean(retold(event.text), 500))
         for event in timeline.events[:_MOST_EVENTS]
     ]
     more = len(timeline.events) - _MOST_EVENTS
-    return (*rows, ("", "", f"and {more:,} more")) if more > 0 else tuple(rows)
+    return (*rows, ("", "", tr("and {count} more", count=f"{more:,}"))) if more > 0 else tuple(rows)
 
 
 def _dropped(timeline: Timeline) -> tuple[tuple[str, str, str], ...]:
@@ -143,11 +163,14 @@ def _dropped(timeline: Timeline) -> tuple[tuple[str, str, str], ...]:
     for reason, lines in ordered[:_MOST_REASONS]:
         shown = ", ".join(str(line) for line in lines[:_MOST_LINES])
         more = len(lines) - _MOST_LINES
-        rest = f" and {more:,} more" if more > 0 else ""
+        if more > 0:
+            shown = tr("{lines} and {count} more", lines=shown, count=f"{more:,}")
         rows.append(
             (
-                clean(reason, 300),
-                f"{'lines' if len(lines) > 1 else 'line'} {shown}{rest}",
+                clean(retold(reason), 300),
+                tr("lines {lines}", lines=shown)
+                if len(lines) > 1
+                else tr("line {lines}", lines=shown),
                 clean(first[reason], 200),
             )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from gpudiag.language import retold, tr
 from gpudiag.report.clean import clean
 from gpudiag.report.labels import label
 from gpudiag.report.words import listed, where
@@ -39,7 +40,7 @@ def reasons(missing: Iterable[str]) -> tuple[str, ...]:
             said.setdefault(text, [])
     return tuple(
         dict.fromkeys(
-            clean(_unmeasured(names, why) if names else _NAME.sub(_in_words, why))
+            clean(_unmeasured(names, why) if names else _NAME.sub(_in_words, retold(why)))
             for why, names in said.items()
         )
     )
@@ -56,16 +57,25 @@ def _unmeasured(names: Sequence[str], why: str) -> str:
     for name, found in devices.items():
         text = label(f"gpu0_{name}" if found else name)
         title = text.title.removeprefix("GPU 0 ") if text else name
-        titles.append(f"“{title}” of {where(sorted(found))}" if found else f"“{title}”")
-    verb = "was" if len(titles) == 1 else "were"
-    ending = f": {_NAME.sub(_in_words, why)}" if why else ""
-    return f"{listed(titles)} {verb} not measured{ending}"
+        titles.append(
+            tr("“{title}” of {gpus}", title=title, gpus=where(sorted(found)))
+            if found
+            else f"“{title}”"
+        )
+    what = listed(titles)
+    said = (
+        tr("{what} was not measured", what=what)
+        if len(titles) == 1
+        else tr("{what} were not measured", what=what)
+    )
+    reason = _NAME.sub(_in_words, retold(why)) if why else ""
+    return tr("{said}: {reason}", said=said, reason=reason) if reason else said
 
 
 def _in_words(match: re.Match[str]) -> str:
     """A column or fact by its title; another name as it stands."""
     name = match[0]
     if name in _FACTS:
-        return _FACTS[name]
+        return tr(_FACTS[name])
     found = label(name) or label(name.replace("gpu_", "gpu0_", 1))
     return f"“{found.title.removeprefix('GPU 0 ')}”" if found else name

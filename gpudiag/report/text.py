@@ -14,6 +14,7 @@ from rich.text import Text
 
 from gpudiag.language import tr
 from gpudiag.report.view import CauseView, FindingView, LedgerView, View
+from gpudiag.report.words import state_words
 
 _STATE = {"problem": "bold red", "healthy": "bold green", "cannot tell": "bold yellow"}
 _FILLS = "░█▓▒▚▞▤▥▦▧"
@@ -23,12 +24,15 @@ _PIPED_WIDTH = 100
 def print_terminal(view: View, console: Console) -> None:
     """Print the report to `console`."""
     say = _Printer(console)
-    say(f"{view.symbol} {view.state.capitalize()}", style=_STATE[view.state])
+    say(f"{view.symbol} {state_words(view.state)}", style=_STATE[view.state])
     say(view.sentence, style="bold")
     if view.state != "problem":
         for line in view.brief:
             say(
-                f"{line.heading}: {line.figure}" + (f", {line.rest}" if line.rest else ""), indent=2
+                tr("{name}: {value}, {rest}", name=line.heading, value=line.figure, rest=line.rest)
+                if line.rest
+                else tr("{name}: {value}", name=line.heading, value=line.figure),
+                indent=2,
             )
     if view.command:
         say(view.command, style="dim")
@@ -43,7 +47,10 @@ def print_terminal(view: View, console: Console) -> None:
     for check in view.fine:
         say(f"✓ {check.text}", style="green")
     for missing, checks in view.unknown:
-        say(f"? Not checked: {'; '.join(missing) or checks[0].text}", style="yellow")
+        say(
+            tr("? Not checked: {reasons}", reasons=tr("; ").join(missing) or checks[0].text),
+            style="yellow",
+        )
         for check in checks:
             say(f"{check.title} [{check.code}]", style="yellow", indent=4)
             if check.missing:
@@ -72,7 +79,7 @@ def _ledger(ledger: LedgerView, say: _Printer, width: int) -> None:
     say()
     if not ledger.rows:
         if ledger.reason:
-            say(f"The GPU time cannot be split: {ledger.reason}.")
+            say(tr("The GPU time cannot be split: {reason}.", reason=ledger.reason))
         return
     cells = max(20, min(width, 100) - 2)
     edges = [round(row.start * cells) for row in ledger.rows] + [cells]
@@ -86,21 +93,25 @@ def _finding(number: int, finding: FindingView, say: _Printer) -> None:
     say()
     say(f"{number}. {finding.title} [{finding.code}]", style="bold")
     say(finding.summary, indent=3)
-    gain = f"; {finding.bound_words}" if finding.bound_words else ""
-    sure = "not sure yet" if finding.confidence == "watch" else finding.confidence
-    say(f"{finding.severity}, {sure}, {finding.where}", style="dim", indent=3)
-    say(f"Cost: {finding.cost_words}{gain}", indent=3)
+    sure = tr("not sure yet") if finding.confidence == "watch" else tr(finding.confidence)
+    say(tr(", ").join((tr(finding.severity), sure, finding.where)), style="dim", indent=3)
+    cost = tr("; ").join(filter(None, (finding.cost_words, finding.bound_words)))
+    say(tr("Cost: {cost}", cost=cost), indent=3)
     for cause in finding.causes:
         if cause.verdict == "holds":
             _cause(cause, say)
     for missing, causes in finding.unknown:
-        because = f", because {'; '.join(missing)}" if missing else ""
-        say(f"? could not be checked{because}:", indent=3)
+        said = (
+            tr("? could not be checked, because {reasons}:", reasons=tr("; ").join(missing))
+            if missing
+            else tr("? could not be checked:")
+        )
+        say(said, indent=3)
         for cause in causes:
             say(cause.title, indent=5)
     for cause in finding.causes:
         if cause.verdict == "ruled out":
-            say(f"– ruled out: {cause.title}", style="dim", indent=3)
+            say(tr("– ruled out: {cause}", cause=cause.title), style="dim", indent=3)
 
 
 def _cause(cause: CauseView, say: _Printer) -> None:

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from gpudiag.diagnose.model import State, Verdict
 
-_END = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])")
+_END = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])|(?<=[。！？])")
 
 
 class _Unchecked(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gpudiag.diagnose.model import Confidence
+from gpudiag.language import current, tr
 from gpudiag.report.labels import number, percent
 from gpudiag.units import format_duration
 
@@ -27,6 +28,11 @@ SYMBOLS = {"problem": "!", "healthy": "✓", "cannot tell": "?"}
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 
+def state_words(state: str) -> str:
+    """`Problem`, `Healthy`, `Cannot tell`."""
+    return tr(state.capitalize())
+
+
 def sentence(text: str) -> str:
     """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
@@ -34,23 +40,28 @@ def sentence(text: str) -> str:
 
 def verdict(text: str) -> str:
     """The sentence of a verdict as it stands beside the state, which it need not say again."""
-    return sentence(text.removeprefix("Cannot tell: "))
+    return sentence(text.removeprefix(tr("Cannot tell: ")))
 
 
 def gpu_time(gpu_s: float) -> str:
     """Time of one GPU: `38 GPU-seconds`, `41 GPU-minutes`, `12.3 GPU-hours`."""
-    for unit, seconds in (("hours", 3600.0), ("minutes", 60.0)):
+    for text, seconds in (("{time} GPU-hours", 3600.0), ("{time} GPU-minutes", 60.0)):
         if gpu_s >= 2 * seconds:
-            return f"{number(gpu_s / seconds)} GPU-{unit}"
-    return f"{gpu_s:.1f} GPU-seconds"
+            return tr(text, time=number(gpu_s / seconds))
+    return tr("{time} GPU-seconds", time=f"{gpu_s:.1f}")
 
 
 def cost_words(cost: float | None, total_gpu_s: float) -> str:
     """`66 % of the run's GPU time (41 GPU-minutes)`, or that it cannot be given as a figure."""
     if cost is None:
-        return "no figure can honestly be given"
-    words = f"{percent(cost)} of the run's GPU time"
-    return f"{words} ({gpu_time(cost * total_gpu_s)})" if total_gpu_s > 0 else words
+        return tr("no figure can honestly be given")
+    if total_gpu_s <= 0:
+        return tr("{share} of the run's GPU time", share=percent(cost))
+    return tr(
+        "{share} of the run's GPU time ({time})",
+        share=percent(cost),
+        time=gpu_time(cost * total_gpu_s),
+    )
 
 
 def bound_words(bound: float | None, cost: float | None = None) -> str:
@@ -63,8 +74,12 @@ def bound_words(bound: float | None, cost: float | None = None) -> str:
         return ""
     digits = 1 if bound >= 1.1 else 2
     capped = cost is not None and cost < 1 and bound < 0.99 / (1 - cost)
-    after = "with what the cores allow" if capped else "if all of it went away"
-    return f"at most {bound:.{digits}f}× as fast {after}"
+    return tr(
+        "at most {factor}× as fast with what the cores allow"
+        if capped
+        else "at most {factor}× as fast if all of it went away",
+        factor=f"{bound:.{digits}f}",
+    )
 
 
 def stakes(
@@ -73,31 +88,36 @@ def stakes(
     """What a finding costs, what could be gained, how sure it is: heading, figure, the rest."""
     rows = []
     if cost is None:
-        rows.append(("Cost", "No figure", "can honestly be given"))
+        rows.append((tr("Cost"), tr("No figure"), tr("can honestly be given")))
     else:
-        time = f", {gpu_time(cost * total_gpu_s)}" if total_gpu_s > 0 else ""
-        rows.append(("Cost", percent(cost), f"of the run's GPU time{time}"))
+        rest = (
+            tr("of the run's GPU time, {time}", time=gpu_time(cost * total_gpu_s))
+            if total_gpu_s > 0
+            else tr("of the run's GPU time")
+        )
+        rows.append((tr("Cost"), percent(cost), rest))
     if bound is not None:
         figure, rest = bound_words(bound, cost).split("×", 1)
-        rows.append(("Possible gain", figure.capitalize() + "×", rest.strip()))
-    sure = "Not sure yet" if confidence == "watch" else confidence.capitalize()
-    rows.append(("How sure", sure, CONFIDENCE[confidence]))
+        rows.append((tr("Possible gain"), figure.capitalize() + "×", rest.strip()))
+    sure = tr("Not sure yet") if confidence == "watch" else tr(confidence.capitalize())
+    rows.append((tr("How sure"), sure, tr(CONFIDENCE[confidence])))
     return tuple(rows)
 
 
 def where(gpus: Sequence[int]) -> str:
     """`the whole run`, `GPU 3`, `GPUs 0, 1 and 3`, `GPUs 0 to 7`."""
     if not gpus:
-        return "the whole run"
+        return tr("the whole run")
     if len(gpus) > 2 and list(gpus) == list(range(gpus[0], gpus[0] + len(gpus))):
-        return f"GPUs {gpus[0]} to {gpus[-1]}"
-    return f"{'GPU' if len(gpus) == 1 else 'GPUs'} {listed([str(gpu) for gpu in gpus])}"
+        return tr("GPUs {first} to {last}", first=gpus[0], last=gpus[-1])
+    names = listed([str(gpu) for gpu in gpus])
+    return tr("GPU {gpu}", gpu=names) if len(gpus) == 1 else tr("GPUs {gpus}", gpus=names)
 
 
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *first, last = names or ("",)
-    return f"{', '.join(first)} and {last}" if first else last
+    return tr("{others} and {last}", others=tr(", ").join(first), last=last) if first else last
 
 
 def moment(iso: object) -> str:
@@ -108,9 +128,13 @@ def moment(iso: object) -> str:
         return ""
     offset = time.strftime("%z")
     zone = f" {offset[:3]}:{offset[3:5]}" if offset else ""
+    if current() == "zh":
+        return f"{time:%Y-%m-%d %H:%M:%S}{zone}"
     return f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {time:%H:%M:%S}{zone}"
 
 
 def at(seconds: float, *, time_known: bool) -> str:
     """A moment of the run: `after 3 min 20 s`, or `at sample 200`."""
-    return f"after {format_duration(seconds)}" if time_known else f"at sample {seconds:,.0f}"
+    if time_known:
+        return tr("after {time}", time=format_duration(seconds))
+    return tr("at sample {number}", number=f"{seconds:,.0f}")

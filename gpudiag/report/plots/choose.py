@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gpudiag.diagnose.model import Episode, Finding
+from gpudiag.language import tr
 from gpudiag.report.clean import clean
 from gpudiag.report.plots import heat
 from gpudiag.report.plots.envelope import BUCKETS
@@ -37,12 +38,12 @@ def finding_figure(timeline: Timeline, finding: Finding, ident: str) -> Figure |
     names = expand(finding.rule.plot, gpus)
     ahead = memory_ahead(timeline, (finding,))
     drawn = panels(timeline, names, _height(len(names)), ahead)
-    heading = clean(f"{finding.rule.title}: {where(finding.gpus)}", 300)
+    heading = clean(tr("{name}: {value}", name=finding.rule.title, value=where(finding.gpus)), 300)
     words = [_episodes_in_words(finding.episodes, timeline.source.time_known)]
     absent = [name for name in names if timeline.column(name) is None]
     if absent:
-        titles = ", ".join(f"“{title(name)}”" for name in absent[:6])
-        words.append(f"No reading of {titles}.")
+        titles = tr(", ").join(f"“{title(name)}”" for name in absent[:6])
+        words.append(tr("No reading of {columns}.", columns=titles))
     return _figure(timeline, ident, heading, drawn, finding.episodes, words)
 
 
@@ -51,7 +52,7 @@ def overview_figure(timeline: Timeline) -> Figure | None:
     gpus = [f"gpu{gpu}_util_pct" for gpu in timeline.gpus]
     drawn = panels(timeline, gpus, _height(len(gpus) + 2))
     drawn += panels(timeline, _risen(timeline, _OVERVIEW), 44)
-    return _figure(timeline, "overview", "All GPUs and the host over the run", drawn)
+    return _figure(timeline, "overview", tr("All GPUs and the host over the run"), drawn)
 
 
 def heat_figure(timeline: Timeline) -> Figure | None:
@@ -61,13 +62,16 @@ def heat_figure(timeline: Timeline) -> Figure | None:
     rows = heat.rows(timeline)
     if len(rows) < _MANY:
         return None
-    title = "Utilisation of every GPU over the run"
+    title = tr("Utilisation of every GPU over the run")
     return Figure(heat.draw("heat", title, rows[:_MOST_ROWS], timeline), _heat_words(len(rows)))
 
 
 def _heat_words(count: int) -> str:
-    more = f" The first {_MOST_ROWS} of {count} GPUs are drawn." if count > _MOST_ROWS else ""
-    return f"One row a GPU: the darker (brighter on a dark page), the busier.{more}"
+    said = tr("One row a GPU: the darker (brighter on a dark page), the busier.")
+    if count <= _MOST_ROWS:
+        return said
+    more = tr("The first {drawn} of {count} GPUs are drawn.", drawn=_MOST_ROWS, count=count)
+    return tr("{said} {more}", said=said, more=more)
 
 
 def memory_figure(timeline: Timeline, findings: Sequence[Finding]) -> Figure | None:
@@ -75,14 +79,14 @@ def memory_figure(timeline: Timeline, findings: Sequence[Finding]) -> Figure | N
     names = [f"gpu{gpu}_mem_used_mib" for gpu in timeline.gpus]
     drawn = panels(timeline, names, _height(len(names) + 1), memory_ahead(timeline, findings))
     drawn += panels(timeline, _risen(timeline, _MEMORY), 44)
-    return _figure(timeline, "memory", "Memory of the GPUs and the host", drawn)
+    return _figure(timeline, "memory", tr("Memory of the GPUs and the host"), drawn)
 
 
 def device_figure(timeline: Timeline) -> Figure | None:
     """Power, clock and temperature of every GPU."""
     names = [f"gpu{gpu}_{name}" for gpu in timeline.gpus for name in _DEVICE]
     drawn = panels(timeline, names, _LOW)
-    return _figure(timeline, "devices", "Power, clock and temperature of every GPU", drawn,
+    return _figure(timeline, "devices", tr("Power, clock and temperature of every GPU"), drawn,
                    buckets=BUCKETS // 2)  # fmt: skip
 
 
@@ -123,29 +127,46 @@ def _figure(
     ends = [panel.projection.to_t_s for panel in drawn if panel.projection]
     said = [*words]
     if len(drawn) > _MOST_PANELS:
-        said.append(f"The first {_MOST_PANELS} of {len(drawn)} series are drawn.")
+        said.append(
+            tr(
+                "The first {drawn} of {count} series are drawn.",
+                drawn=_MOST_PANELS,
+                count=len(drawn),
+            )
+        )
     if len(times) > 2 * buckets:
         said.append(_thinned(timeline, (max([last, *ends]) - start) / buckets))
     drawing = Drawing(
         ident, heading, tuple(drawn[:_MOST_PANELS]), start, max([last, *ends]),
         timeline.source.time_known, tuple(episodes), buckets,
     )  # fmt: skip
-    return Figure(draw(drawing), " ".join(text for text in said if text))
+    return Figure(draw(drawing), tr(" ").join(text for text in said if text))
 
 
 def _thinned(timeline: Timeline, width: float) -> str:
-    every = format_duration(width) if timeline.source.time_known else f"{width:.0f} samples"
-    return f"Lines: the mean of every {every}; bands: from the lowest to the highest reading."
+    every = (
+        format_duration(width)
+        if timeline.source.time_known
+        else tr("{count} samples", count=f"{width:.0f}")
+    )
+    return tr(
+        "Lines: the mean of every {width}; bands: from the lowest to the highest reading.",
+        width=every,
+    )
 
 
 def _episodes_in_words(episodes: Sequence[Episode], time_known: bool) -> str:
     if not episodes:
         return ""
-    count = "One episode is" if len(episodes) == 1 else f"{len(episodes):,} episodes are"
+    one, count = len(episodes) == 1, f"{len(episodes):,}"
     if not time_known:
-        return f"{count} shaded."
-    total = sum(episode.end_s - episode.start_s for episode in episodes)
-    return f"{count} shaded, {format_duration(total)} in total."
+        return (
+            tr("One episode is shaded.") if one else tr("{count} episodes are shaded.", count=count)
+        )
+    total = format_duration(sum(episode.end_s - episode.start_s for episode in episodes))
+    if one:
+        return tr("One episode is shaded, {time} in total.", time=total)
+    return tr("{count} episodes are shaded, {time} in total.", count=count, time=total)
 
 
 def _height(count: int) -> int:

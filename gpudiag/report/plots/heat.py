@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpudiag.language import tr
 from gpudiag.report.labels import number
 from gpudiag.report.plots.axis import count_ticks, time_ticks
 from gpudiag.report.plots.envelope import Array
@@ -78,7 +79,7 @@ def draw(ident: str, title: str, drawn: Sequence[Row], timeline: Timeline) -> st
     facts = {
         "known": known,
         "heat": [[TOP + GAP, ROW + GAP], [row.gpu for row in drawn]],
-        "levels": {letter: text.removesuffix(" %") for letter, _, text in LEVELS},
+        "levels": {letter: tr(text).removesuffix(" %") for letter, _, text in LEVELS},
     }
     return sheet.svg(ident, title, _in_words(drawn), facts)
 
@@ -104,8 +105,8 @@ def _key(sheet: Sheet) -> None:
         left = sheet.left + place * _KEY
         a, b = (sheet.start + (x - sheet.left) * _second(sheet) for x in (left, left + 16))
         sheet.areas(f"t-heat h-{letter}", [np.array([(a, 0.0), (a, 1.0), (b, 1.0), (b, 0.0)])])
-        sheet.text("t-tick t-key", left + 21, 17, text, "left")
-    sheet.text("t-note", sheet.right, 17, "utilisation", "right")
+        sheet.text("t-tick t-key", left + 21, 17, tr(text), "left")
+    sheet.text("t-note", sheet.right, 17, tr("utilisation"), "right")
 
 
 def _second(sheet: Sheet) -> float:
@@ -117,5 +118,6 @@ def _in_words(drawn: Sequence[Row]) -> str:
     means = []
     for row in drawn:
         known = row.cells[np.isfinite(row.cells)]
-        means.append(f"GPU {row.gpu}: {number(float(known.mean())) if len(known) else 'no'} %")
-    return f"Mean utilisation. {', '.join(means)}."
+        mean = number(float(known.mean())) if len(known) else tr("no")
+        means.append(tr("GPU {gpu}: {mean} %", gpu=row.gpu, mean=mean))
+    return tr("Mean utilisation. {means}.", means=tr(", ").join(means))

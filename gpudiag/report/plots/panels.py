@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from gpudiag.diagnose.model import Episode
+from gpudiag.language import tr
 from gpudiag.report.labels import number
 from gpudiag.report.plots.axis import count_ticks, nice_top, time_ticks
 from gpudiag.report.plots.envelope import BUCKETS, Array, Trace, envelope
@@ -71,9 +72,15 @@ class Panel:
     def in_words(self) -> str:
         """`GPU 0 utilisation, %: 0 to 100, median 34.`, the text alternative of the curve."""
         if self.figures is None:
-            return f"{self.title}: no reading."
+            return tr("{title}: no reading.", title=self.title)
         low, middle, high = self.figures
-        return f"{self.title}: {low} to {high}, median {middle}."
+        return tr(
+            "{title}: {low} to {high}, median {median}.",
+            title=self.title,
+            low=low,
+            high=high,
+            median=middle,
+        )
 
     def note(self) -> str:
         """The words beside the title: the projection if there is one, else two figures."""
@@ -82,7 +89,9 @@ class Panel:
         if self.figures is None:
             return ""
         _, middle, high = self.figures
-        return f"median {middle}, max {high} {self.unit}".strip()
+        return tr(
+            "median {median}, max {high} {unit}", median=middle, high=high, unit=self.unit
+        ).strip()
 
 
 @dataclass(frozen=True)

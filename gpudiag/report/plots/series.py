@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gpudiag.language import tr
 from gpudiag.report.environment import figure, mapping
 from gpudiag.report.labels import label, mebibytes, number
 from gpudiag.report.plots.panels import Guide, Panel, Projection
@@ -52,7 +53,9 @@ def panels(
         projection = (projections or {}).get(name)
         found.append(
             Panel(
-                title=f"{text.title}, {unit}" if unit and "%" not in text.title else text.title,
+                title=tr("{title}, {unit}", title=text.title, unit=unit)
+                if unit and "%" not in text.title
+                else text.title,
                 unit=unit,
                 family=text.family,
                 series=series / scale if scale != 1.0 else series,
@@ -91,7 +94,7 @@ def creep_projections(timeline: Timeline, gpus: Iterable[int]) -> dict[str, Proj
         ahead = min((total - last) / slope * 60, max(start - float(times[0]), 1.0))
         found[f"gpu{gpu}_mem_used_mib"] = Projection(
             start, last, start + ahead, last + slope / 60 * ahead,
-            f"at this rate full in {format_duration(left)}",
+            tr("at this rate full in {time}", time=format_duration(left)),
         )  # fmt: skip
     return found
 
@@ -116,4 +119,9 @@ def _guides(timeline: Timeline, name: str) -> list[Guide]:
     if value is None or not 0 < value < 1e12:
         return []
     shown = mebibytes(value) if column.unit == "MiB" else f"{number(value)} {column.unit}"
-    return [Guide(value, f"{text} {shown}" if text != "of the host" else f"{shown} {text}")]
+    said = (
+        tr("{limit} of the host", limit=shown)
+        if text == "of the host"
+        else tr("{what} {limit}", what=tr(text), limit=shown)
+    )
+    return [Guide(value, said)]
