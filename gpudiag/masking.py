@@ -65,13 +65,17 @@ def without_secrets(text: str) -> str:
     """`text` without what looks like a secret. It should not be endless: see `masked`."""
     text = _URL_QUERY.sub(rf"\g<1>{MASK}", _URL_USER.sub(MASK, text))
     text = _TOKEN.sub(MASK, _BEARER.sub(rf"\g<1> {MASK}", text))
-    return _NAMED.sub(_mask_named, text)
+    return _without_named(text)
 
 
-def _mask_named(match: re.Match[str]) -> str:
-    if is_secret(match["name"].lstrip("-")):
-        return f"{match['name']}{match['sep']}{MASK}"
-    return match[0]
+def _without_named(text: str) -> str:
+    """`name=value` without the values of secret names; the value of another may hold one itself."""
+    kept, at = [], 0
+    while match := _NAMED.search(text, at):
+        secret = is_secret(match["name"].lstrip("-"))
+        kept.append(text[at : match.start("value")] + (MASK if secret else ""))
+        at = match.end() if secret else match.start("value")
+    return "".join(kept) + text[at:]
 
 
 def is_secret(name: str) -> bool:

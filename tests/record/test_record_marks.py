@@ -186,6 +186,13 @@ def test_what_is_not_taken(heard: Heard) -> None:
     assert all(when <= time.monotonic() for _, _, _, when in heard.events)
 
 
+def test_a_secret_is_not_recorded(heard: Heard) -> None:
+    """GIVEN a mark that holds a secret, THEN it is masked, and the rest is recorded as it is."""
+    assert send("resume https://mara:pw12345@git.example with --api-key=s3cr3tvalue", os.getpid())
+    heard.marks.close()
+    assert heard.texts() == ["resume https://***@git.example with --api-key=***"]
+
+
 def test_too_many(heard: Heard) -> None:
     """GIVEN a thousand marks at once THEN the file does not grow by them all, and one line says
     so; the sender is not held up."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 from pathlib import Path
@@ -130,3 +131,30 @@ def test_hostile_names_reach_neither_terminal_nor_json() -> None:
     lines = check.lines(result)
     assert len(lines) == 3
     assert all(line == clean.clean(line, 10_000) for line in lines)
+    args = argparse.Namespace(file=fixtures.HOSTILE, fail_on="high", max_stall=None)
+    for text in every_text(check.document(result, args)):
+        assert text == clean.clean(text, 10_000)
+        text.encode()
+
+
+@pytest.mark.parametrize("leak", ["--api-key=s3cr3tvalue0123456789", "hf_s3cr3tvalue0123456789"])
+def test_no_secret_reaches_a_line_of_a_check(leak: str) -> None:
+    """GIVEN a recording whose summary and name hold a secret, THEN neither form shows it."""
+    diagnosis, timeline = fixtures.starving()
+    [first, *_] = diagnosis.findings
+    told = dataclasses.replace(
+        diagnosis, sentence=leak, findings=(dataclasses.replace(first, summary=f"It ran {leak}."),)
+    )
+    result = check.check(told, timeline, "high", None)
+    args = argparse.Namespace(file=leak, fail_on="high", max_stall=None)
+    said = [*check.lines(result), *every_text(check.document(result, args))]
+    assert not [text for text in said if "s3cr3tvalue" in text]
+    assert [text for text in said if "***" in text]
+
+
+def every_text(part: object) -> list[str]:
+    if isinstance(part, dict):
+        return [text for inner in part.values() for text in every_text(inner)]
+    if isinstance(part, list):
+        return [text for inner in part for text in every_text(inner)]
+    return [part] if isinstance(part, str) else []

@@ -45,6 +45,14 @@ KEYS = """(() => {
     plot.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
   return JSON.stringify([before, texts(), plot.parentNode.nextElementSibling.textContent]);
 })()"""
+LABELS = """JSON.stringify([...document.querySelectorAll('svg.ledger text')].map(text => {
+  const under = [...document.querySelectorAll('svg.ledger rect')].filter(rect => {
+    const box = rect.getBoundingClientRect(), at = text.getBoundingClientRect();
+    const middle = at.left + at.width / 2;
+    return box.width > 4 && box.left <= middle && box.right >= middle;
+  });
+  return [text.getBoundingClientRect().width, under[0].getBoundingClientRect().width];
+}))"""
 COLOURS = "getComputedStyle(document.body).backgroundColor"
 
 
@@ -113,12 +121,18 @@ def test_dark_and_printed_pages_differ_from_the_light_one(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not axe.SCRIPT.exists(), reason=axe.MISSING)
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("form", ["light", "dark", "phone", "dark phone", "print"])
 @pytest.mark.parametrize("name", ["starving", "healthy", "foreign_log", "many_gpus"])
-def test_axe_finds_no_barrier(name: str, dark: bool, tmp_path: Path) -> None:
-    """GIVEN a report, light or dark, all parts unfolded, THEN axe-core reports no violation."""
-    opened = chromium.Page(render(*report_fixtures.PAGES[name](), tmp_path / "run.html"), dark=dark)
+def test_axe_finds_no_barrier(name: str, form: str, tmp_path: Path) -> None:
+    """GIVEN a report in any form, all parts unfolded, THEN axe-core reports no violation."""
+    opened = chromium.Page(
+        render(*report_fixtures.PAGES[name](), tmp_path / "run.html"),
+        width=360 if "phone" in form else 1280,
+        dark="dark" in form,
+    )
     try:
+        if form == "print":
+            opened.ask("Emulation.setEmulatedMedia", media="print")
         opened.evaluate(axe.SCRIPT.read_text("utf-8") + "\n;typeof axe")
         assert json.loads(opened.evaluate(VIOLATIONS, wait=True)) == []
         opened.evaluate("document.querySelector('main').append(new Image())")
@@ -155,6 +169,29 @@ def test_values_are_read_out_by_arrow_keys(tmp_path: Path) -> None:
         _, [cell], _ = json.loads(opened.evaluate(KEYS % "svg[aria-labelledby^=heat]"))
         assert cell.startswith("GPU 1, ")
         assert not opened.complaints
+    finally:
+        opened.close()
+
+
+def test_what_is_touched_is_large_enough_on_a_phone(page: chromium.Page) -> None:
+    """GIVEN a window of 360 pixels, THEN buttons and folded parts are high enough for a finger."""
+    page.resize(360)
+    heights = (
+        "[...document.querySelectorAll('.copy-button, summary')].filter(e => e.checkVisibility())"
+        ".map(e => e.getBoundingClientRect().height)"
+    )
+    found = page.evaluate(heights)
+    assert found
+    assert min(found) >= 40
+
+
+def test_the_ledger_names_its_parts_within_their_bounds(tmp_path: Path) -> None:
+    """GIVEN narrow and wide parts, THEN on a phone no label is wider than its part."""
+    opened = chromium.Page(render(*report_fixtures.starving(), tmp_path / "run.html"))
+    try:
+        opened.resize(360)
+        for label, part in json.loads(opened.evaluate(LABELS)):
+            assert label <= part + 1
     finally:
         opened.close()
 

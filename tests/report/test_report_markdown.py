@@ -8,6 +8,7 @@ import pytest
 import report_fixtures as fixtures
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from gpudiag.report import render_text
 from gpudiag.report.markdown import code, fence, text
@@ -44,6 +45,25 @@ def test_no_markup_from_outside_is_left(name: str) -> None:
         "[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", markdown
     )
     assert len(markdown) < 200_000
+
+
+@pytest.mark.parametrize("name", ["hostile", "starving", "foreign_log", "healthy"])
+def test_a_renderer_finds_neither_links_nor_images_nor_broken_tables(name: str) -> None:
+    """GIVEN a report, WHEN rendered with tables and HTML, THEN all markup is the tool's own."""
+    renderer = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    tokens = renderer.parse(render_text(*fixtures.PAGES[name](), "markdown"))
+    inner = [token for block in tokens for token in block.children or ()]
+    kinds = {token.type for token in [*tokens, *inner]}
+    assert not kinds & {"link_open", "image", "s_open", "hr"}
+    foreign = re.sub(
+        r"</?(?:details|summary|sub)>|<!--.*?-->", "",
+        "\n".join(t.content for t in [*tokens, *inner] if t.type in ("html_block", "html_inline")),
+    )  # fmt: skip
+    assert "<" not in foreign
+    cells = sum(token.type in ("td_open", "th_open") for token in tokens)
+    rows = sum(token.type == "tr_open" for token in tokens)
+    assert cells == 4 * rows
+    assert (rows > 1) is bool(fixtures.PAGES[name]()[0].ledger.parts)
 
 
 def test_words_are_neither_links_nor_mentions_nor_headings() -> None:

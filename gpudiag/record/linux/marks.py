@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from gpudiag.masking import masked
 from gpudiag.record.marking import LONGEST, address, credentials, lineage
 
 # (kind, text, data, monotonic time)
@@ -85,7 +86,8 @@ class Marks:
         if not isinstance(then, int | float) or not now - _LATE_S <= then <= now:
             then = now
         if self._may(now):
-            self._tell("mark", str(message.get("text", ""))[:LONGEST], {"pid": pid}, float(then))
+            text = masked(str(message.get("text", ""))[:LONGEST])
+            self._tell("mark", text, {"pid": pid}, float(then))
         elif not self._full:
             self._full = True
             text = "marks came too fast, or too many: some were left out"
