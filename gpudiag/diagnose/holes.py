@@ -16,7 +16,7 @@ from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.expression import parse
 from gpudiag.diagnose.nodes import Context, ExpressionError, Node
 from gpudiag.diagnose.truth import Figure, Unknown
-from gpudiag.language import current, tr
+from gpudiag.language import current, retold, tr
 from gpudiag.units import format_duration
 
 MAX_PARTS = 200
@@ -149,7 +149,7 @@ def fill_code(text: Text, filling: Filling) -> str:
     for part in text:
         filled = _part(part, filling)
         if filled is None and isinstance(part, Hole) and part.fallback:
-            why = "; ".join(missing_of((part,), filling))
+            why = tr("; ").join(map(retold, missing_of((part,), filling)))
             notes[said.count("\n")] = tr("  # a first try, not computed: {why}", why=why)
             filled = part.fallback
         if filled is None:

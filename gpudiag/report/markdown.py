@@ -60,8 +60,8 @@ def render_markdown(view: View) -> str:
 
 
 def _line(line: Brief) -> str:
-    rest = f", {text(line.rest)}" if line.rest else ""
-    return f"{line.heading}: **{text(line.figure)}**{rest}"
+    rest = tr(", {rest}", rest=text(line.rest)) if line.rest else ""
+    return tr("{name}: {value}", name=line.heading, value=f"**{text(line.figure)}**") + rest
 
 
 def _finding(number: int, finding: FindingView) -> list[str]:

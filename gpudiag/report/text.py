@@ -94,7 +94,13 @@ def _finding(number: int, finding: FindingView, say: _Printer) -> None:
     say(f"{number}. {finding.title} [{finding.code}]", style="bold")
     say(finding.summary, indent=3)
     sure = tr("not sure yet") if finding.confidence == "watch" else tr(finding.confidence)
-    say(tr(", ").join((tr(finding.severity), sure, finding.where)), style="dim", indent=3)
+    words = tr(
+        "{severity}, {sure}, {where}",
+        severity=tr(finding.severity),
+        sure=sure,
+        where=finding.where,
+    )
+    say(words, style="dim", indent=3)
     cost = tr("; ").join(filter(None, (finding.cost_words, finding.bound_words)))
     say(tr("Cost: {cost}", cost=cost), indent=3)
     for cause in finding.causes:
