@@ -15,9 +15,10 @@ The names are imported on first use: `gpudiag.record` must start a training with
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing takes longer to load than all else before an interrupt is answered
 if TYPE_CHECKING:
+    from typing import Any
+
     from gpudiag.api.block import record
     from gpudiag.api.notebook import load_ipython_extension
     from gpudiag.diagnose import diagnose
