@@ -149,7 +149,7 @@ def lines(result: Result) -> list[str]:
     state = result.diagnosis.state
     # cleaned before its first letter is made a capital: `hf_…` is known as a token by it
     sentence = verdict(clean(result.diagnosis.sentence))
-    said.append(f"{SYMBOLS[state]} {state_words(state)}: {sentence}")
+    said.append(f"{SYMBOLS[state]} {state_words(state)}{tr(': ')}{sentence}")
     said.append(
         tr("failed: {reasons}", reasons=tr("; ").join(result.reasons))
         if result.reasons

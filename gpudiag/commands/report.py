@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from gpudiag.commands import reading, spoken, writing
 from gpudiag.errors import UsageError
+from gpudiag.language import tr
 
 if TYPE_CHECKING:
     from gpudiag.diagnose.model import Diagnosis
@@ -198,15 +199,15 @@ def _say_verdict(diagnosis: Diagnosis, target: Path) -> None:
     from gpudiag.report.clean import clean
     from gpudiag.report.words import SYMBOLS, state_words, verdict
 
-    mark = f"{SYMBOLS[diagnosis.state]} {state_words(diagnosis.state)}:"
+    mark = f"{SYMBOLS[diagnosis.state]} {state_words(diagnosis.state)}{tr(': ')}"
     sentence = verdict(clean(diagnosis.sentence))
     if not sys.stdout.isatty():
-        print(f"{mark} {sentence}\n{clean(target)}")
+        print(f"{mark}{sentence}\n{clean(target)}")
         return
     from rich.console import Console
     from rich.text import Text
 
     style = {"problem": "bold red", "healthy": "bold green", "cannot tell": "bold yellow"}
     console = Console()
-    console.print(Text.assemble((mark, style[diagnosis.state]), " ", sentence))
+    console.print(Text.assemble((mark, style[diagnosis.state]), sentence))
     console.print(Text(clean(target)), soft_wrap=True)

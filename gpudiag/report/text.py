@@ -54,7 +54,7 @@ def print_terminal(view: View, console: Console) -> None:
         for check in checks:
             say(f"{check.title} [{check.code}]", style="yellow", indent=4)
             if check.missing:
-                also = tr("also because {reasons}", reasons="; ".join(check.missing))
+                also = tr("also because {reasons}", reasons=tr("; ").join(check.missing))
                 say(also, style="yellow", indent=6)
 
 
