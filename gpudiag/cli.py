@@ -13,7 +13,18 @@ from types import ModuleType
 from gpudiag import __version__
 from gpudiag.errors import EXIT_INTERNAL, EXIT_USAGE, GpudiagError
 
-COMMANDS = ("record", "mark", "report", "check", "inspect", "convert", "rules", "demo")
+COMMANDS = (
+    "record",
+    "mark",
+    "report",
+    "check",
+    "inspect",
+    "convert",
+    "rules",
+    "demo",
+    "doctor",
+    "completion",
+)
 
 EPILOG = """\
 examples:
@@ -22,6 +33,7 @@ examples:
   gpudiag report gpu_log.csv                 the same for a log of nvidia-smi
   gpudiag inspect gpu_log.csv                what a log is, what was read of it, and what not
   gpudiag demo                               see it work without a GPU
+  gpudiag doctor                             whether everything is in place to record here
 """
 
 
