@@ -111,7 +111,7 @@ def _label(column: Column, device: int | None) -> Label:
             gpu=device,
             title=title,
         )
-    unit = tr(_UNITS[column.unit]) if column.unit == "1/s" else column.unit
+    unit = tr(_UNITS.get(column.unit, column.unit))
     return Label(title, unit, family, 100.0 if column.name in _WHOLE else None)
 
 
