@@ -11,7 +11,7 @@ _SCRIPT = r"""#compdef gpudiag
 
 # sets for the command $1: its actions, flags, flags with a value, what it takes, whether it runs
 _gpudiag_command() {
-  actions=() flags=() valued=() takes='any:' runs=''
+  _gd_actions=() _gd_flags=() _gd_valued=() _gd_takes='any:' _gd_runs=''
   case "$1" in
 @COMMANDS@
   esac
@@ -21,7 +21,7 @@ _gpudiag_command() {
 _gpudiag_value() {
   case "$1:$2" in
 @VALUES@
-    *) takes='any:' ;;
+    *) _gd_takes='any:' ;;
   esac
 }
 
@@ -37,45 +37,46 @@ _gpudiag_offer() {
 }
 
 _gpudiag() {
-  local -a actions flags valued
-  local takes runs cur="${words[CURRENT]}" place='' word waits='' after=''
+  local -a _gd_actions _gd_flags _gd_valued names
+  local _gd_takes _gd_runs cur="${words[CURRENT]}" place='' word waits='' after=''
   integer at=2
   _gpudiag_command ''
   while (( at < CURRENT )); do
     word="${words[at]}"
+    names=("${(@)_gd_actions%%:*}")
     if [[ -n "$waits" ]]; then
       waits=''
     elif [[ "$word" == '--' ]]; then
       after=1
-      if [[ -n "$runs" ]]; then (( at++ )); break; fi
+      if [[ -n "$_gd_runs" ]]; then (( at++ )); break; fi
     elif [[ -z "$after" && "$word" == -* ]]; then
-      (( ${valued[(Ie)$word]} )) && waits="$word"
-    elif [[ -n "$runs" ]]; then
+      (( ${_gd_valued[(Ie)$word]} )) && waits="$word"
+    elif [[ -n "$_gd_runs" ]]; then
       after=1
       break
-    elif [[ " ${(j: :)actions%%:*} " == *" $word "* ]]; then
+    elif (( ${names[(Ie)$word]} )); then
       place="${place:+$place }$word"
       _gpudiag_command "$place"
     fi
     (( at++ ))
   done
-  if [[ -n "$runs" && -z "$waits" ]] && [[ -n "$after" || "$cur" != -* ]]; then
+  if [[ -n "$_gd_runs" && -z "$waits" ]] && [[ -n "$after" || "$cur" != -* ]]; then
     shift $(( at - 1 )) words
     (( CURRENT -= at - 1 ))
     _normal
   elif [[ -n "$waits" ]]; then
     _gpudiag_value "$place" "$waits"
-    _gpudiag_offer "$takes"
+    _gpudiag_offer "$_gd_takes"
   elif [[ -z "$after" && "$cur" == --*=* ]]; then
     _gpudiag_value "$place" "${cur%%=*}"
     compset -P '*='
-    _gpudiag_offer "$takes"
+    _gpudiag_offer "$_gd_takes"
   elif [[ -z "$after" && "$cur" == -* ]]; then
-    _describe -o 'option' flags
-  elif (( ${#actions} )); then
-    _describe 'command' actions
+    _describe -o 'option' _gd_flags
+  elif (( ${#_gd_actions} )); then
+    _describe 'command' _gd_actions
   else
-    _gpudiag_offer "$takes"
+    _gpudiag_offer "$_gd_takes"
   fi
 }
 
@@ -97,16 +98,16 @@ def script(gpudiag: Command) -> str:
         valued = [quoted(flag) for o in command.options if o.takes for flag in o.flags]
         commands.append(
             f"    {quoted(command.path)})\n"
-            f"      actions=({' '.join(below)})\n"
-            f"      flags=({' '.join(flags)})\n"
-            f"      valued=({' '.join(valued)})\n"
-            f"      takes={quoted(taken(command.takes))}\n"
-            f"      runs={quoted('1' if command.runs else '')} ;;"
+            f"      _gd_actions=({' '.join(below)})\n"
+            f"      _gd_flags=({' '.join(flags)})\n"
+            f"      _gd_valued=({' '.join(valued)})\n"
+            f"      _gd_takes={quoted(taken(command.takes))}\n"
+            f"      _gd_runs={quoted('1' if command.runs else '')} ;;"
         )
         for option in command.options:
             if option.takes is not None:
                 names = "|".join(quoted(f"{command.path}:{flag}") for flag in option.flags)
-                values.append(f"    {names}) takes={quoted(taken(option.takes))} ;;")
+                values.append(f"    {names}) _gd_takes={quoted(taken(option.takes))} ;;")
     text = _SCRIPT.replace("@VERSION@", __version__)
     return text.replace("@COMMANDS@", "\n".join(commands)).replace("@VALUES@", "\n".join(values))
 

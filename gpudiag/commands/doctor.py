@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpudiag import __version__
+from gpudiag.commands import spoken
 from gpudiag.errors import UsageError
 from gpudiag.language import tr
 from gpudiag.units import parse_duration
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long nvidia-smi may take to answer (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    spoken.add_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,11 +55,12 @@ def run(args: argparse.Namespace) -> int:
     from gpudiag.doctor.machine import gather
 
     machine = gather(ROOT, os.environ, Path(args.output), timeout(args.timeout))
-    results = check(machine)
-    if args.json:
-        print(json.dumps(document(results), indent=2, allow_nan=False))
-    else:
-        print("\n".join(lines(results)))
+    with spoken.language(args, terminal=sys.stdout.isatty()):
+        results = check(machine)
+        if args.json:
+            print(json.dumps(document(results), indent=2, allow_nan=False))
+        else:
+            print("\n".join(lines(results)))
     return 0 if ready(results) else 1
 
 
