@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import gpudiag
-from gpudiag.diagnose import diagnose
+from gpudiag.diagnose import diagnose, load_rules
+from gpudiag.diagnose.model import Rule
+from gpudiag.diagnose.rule_tests import timeline_of
 from gpudiag.language import catalogue, from_environment, retold, speaking, tr
 from gpudiag.report import Format, render_text
 from gpudiag.resources import templates_dir
@@ -131,6 +133,18 @@ def test_a_chinese_report_holds_no_english_sentence(path: Path, form: Format) ->
     assert SENTENCE.findall(_prose(page, form)) == []
     if form == "html":
         assert '<html lang="zh-CN">' in page
+
+
+@pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
+def test_no_case_of_a_rule_is_told_in_english(rule: Rule) -> None:
+    # GIVEN the cases that stand in a rule's file WHEN each is told in Chinese
+    rules = load_rules()
+    for case in rule.tests:
+        timeline = timeline_of(case)
+        with speaking("zh"):
+            page = render_text(diagnose(timeline, rules), timeline, "text")
+        # THEN no sentence is left in English
+        assert SENTENCE.findall(_prose(page, "text")) == [], case.name
 
 
 def test_a_reason_made_elsewhere_is_retold() -> None:
