@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import report_fixtures
 
 import gpudiag
-from gpudiag.report import render_text
+from gpudiag.report import Format, render_text
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 GOLDEN = FIXTURES / "golden"
@@ -24,8 +24,10 @@ RECORDED = (
     "runs/demo-starvation.csv", "runs/demo-gpu-never-used.csv", "runs/demo-imbalance.csv",
     "tutorial/gpu_log_4gpu.csv", "logs/tables-two-gpus.log", "logs/gpustat.jsonl",
 )  # fmt: skip
-WHOLE = {"starving.txt": "text", "starving.json": "json", "starving.md": "markdown",
-         "foreign_log.txt": "text", "healthy.txt": "text"}  # fmt: skip
+WHOLE: dict[str, Format] = {
+    "starving.txt": "text", "starving.json": "json", "starving.md": "markdown",
+    "foreign_log.txt": "text", "healthy.txt": "text",
+}  # fmt: skip
 
 
 def decisions(name: str) -> str:

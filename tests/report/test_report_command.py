@@ -148,7 +148,12 @@ def test_open_opens_the_page_and_nothing_else(
 ) -> None:
     """GIVEN --open, THEN the browser gets the page; without one a line says so; no page, no go."""
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda url: not opened.append(url))
+
+    def take(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", take)
     assert main(["report", str(log), "--open"]) == 0
     assert opened == [log.with_suffix(".html").resolve().as_uri()]
     monkeypatch.setattr("webbrowser.open", lambda url: False)

@@ -145,7 +145,7 @@ def test_figures_in_words() -> None:
 
 def test_every_column_has_a_title_of_its_own() -> None:
     """GIVEN the columns of run.csv, THEN each has a title on the page that is not its name."""
-    titles = {}
+    titles: dict[str, str] = {}
     for column in COLUMNS:
         if column.name == "t_s" or column.scope == "rank":
             continue
