@@ -19,6 +19,7 @@ def summary(figures: Figures) -> list[str]:
     lines = [f"{name}: {format_duration(figures.duration_s)}, {samples}, {_gpus(figures)}"]
     if figures.gpu_source.get("status") != "ok" and not figures.util_mean_pct:
         lines.append(f"no GPU was recorded: {figures.gpu_source.get('text', '')}")
+        lines.append("what is missing here, and what to do: gpudiag doctor")
     share = 100 * figures.cpu_s / figures.duration_s if figures.duration_s > 0 else 0.0
     lines.append(f"the recorder itself used {figures.cpu_s:.2f} s of CPU ({share:.1f} % of a core)")
     lines.append(f"next: gpudiag report {shlex.quote(name)}")
