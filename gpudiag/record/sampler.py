@@ -20,6 +20,7 @@ from gpudiag.record.host import HostSampler
 from gpudiag.record.launch import Exit, Helper, Launcher
 from gpudiag.record.live import status_line
 from gpudiag.record.processes import Processes
+from gpudiag.record.wall_clock import WallClock
 from gpudiag.record.writing import Writer
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Sampler:
         self._host = HostSampler(cores)
         self._processes = Processes(launcher, self._tell, started) if launcher.pid else None
         self._last = time.monotonic()
+        self._wall = WallClock(time.time(), self._last)
         self._told_changes = -1
         self._broken: set[str] = set()
         self._last_t = 0.0
@@ -151,6 +153,10 @@ class Sampler:
             self._last = now
             if elapsed > max(2.5 * self._interval, self._interval + 1.0):
                 self._tell("gap", f"nothing was sampled for {elapsed:.1f} s", {"seconds": elapsed})
+            step = self._wall.step(time.time(), now)
+            if step is not None:
+                text = f"the clock on the wall moved by {step:+.1f} s (set, or the machine slept)"
+                self._tell("clock-step", text, {"seconds": round(step, 1)})
             row |= self._guarded("host", lambda: {**self._host.sample(elapsed)})
             if with_processes and self._processes is not None:
                 processes = self._processes

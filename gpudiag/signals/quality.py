@@ -22,6 +22,16 @@ def holes_share(signals: SignalSet, gpu: int | None) -> float | Missing:
 
 
 @signal(
+    "clock_steps", "figure", "", "run",
+    "How often the clock on the wall was set while it was recorded (events of kind clock-step): by "
+    "a second or more in a recording of gpudiag's, backwards in a log. Forwards it looks like a "
+    "hole in a log.",
+)  # fmt: skip
+def clock_steps(signals: SignalSet, gpu: int | None) -> float | Missing:
+    return float(sum(event.kind == "clock-step" for event in signals.timeline.events))
+
+
+@signal(
     "mig_without_util", "figure", "", "run",
     "GPUs of the run on which MIG is on and the driver gave no utilisation.",
 )  # fmt: skip

@@ -130,7 +130,15 @@ def _why(readings: Readings, reasons: np.ndarray, lines: np.ndarray, total: int)
 
 
 def _events(readings: Readings, gpu: np.ndarray, ticks: Ticks) -> list[Event]:
-    events = _losses(readings, gpu, ticks)
+    events = _losses(readings, gpu, ticks) + [
+        Event(
+            float(ticks.at[tick]),
+            "clock-step",
+            f"the clock of the log moved by {step:+.1f} s",
+            {"seconds": step},
+        )
+        for tick, step in ticks.steps
+    ]
     last: Event | None = None
     for line, text, told in readings.troubles:
         at = max(int(np.searchsorted(readings.line, line, "right")) - 1, 0)

@@ -14,7 +14,8 @@ class Ticks:
 
     `number`: the tick of each reading, ascending from 0. `at`: seconds of each tick since the
     first, strictly ascending. `known`: whether these are seconds or only counts. `span_s` and
-    `interval_s` (median between readings of one GPU): None if time is not known.
+    `interval_s` (median between readings of one GPU): None if time is not known. `steps`: where the
+    clock went back (tick after it), and by how many seconds.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Ticks:
         self.known = time is not None
         self.interval_s: float | None = interval_s
         self.span_s: float | None = None
+        self.steps: list[tuple[int, float]] = []
         if time is None:
             self._count(len(starts), interval_s, readings)
             return
@@ -83,6 +85,7 @@ class Ticks:
         usual = float(np.median(forward)) if len(forward) else 1.0
         for n, k in enumerate(back):
             shifts[k + 1 :] += usual - steps[k]
+            self.steps.append((int(k) + 1, float(steps[k])))
             if n < 5:
                 what = " (the end of summer time?)" if abs(-steps[k] + usual - 3600) < 60 else ""
                 readings.notes.append(
