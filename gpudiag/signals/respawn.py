@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,7 +123,7 @@ def respawn_lost_error(signals: SignalSet, gpu: int | None) -> float | Missing:
     losses = _losses(signals)
     if len(losses) < 3:
         return Missing("the workers were replaced less than three times")
-    return 1.96 * float(np.std(losses, ddof=1)) * len(losses) ** 0.5 * _of_the_run(signals)
+    return 1.96 * float(np.std(losses, ddof=1)) * math.sqrt(len(losses)) * _of_the_run(signals)
 
 
 @signal(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,4 +60,4 @@ def time_stall_error(signals: SignalSet, gpu: int | None) -> float | Missing:
 def time_pauses_error(signals: SignalSet, gpu: int | None) -> float | Missing:
     need_time(signals)
     ends = 2 * len(signals.window.spans)
-    return NORMAL * signals.clock.interval * (ends / 12) ** 0.5 / signals.clock.wall
+    return NORMAL * signals.clock.interval * math.sqrt(ends / 12) / signals.clock.wall
