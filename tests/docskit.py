@@ -7,6 +7,7 @@ takes for granted stands in the tables below, and nothing else is added.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -127,8 +128,8 @@ def machine(folder: Path, page: Path) -> dict[str, str]:
         else:
             (folder / name).write_text(content, encoding="utf-8")
     _rules(folder / "my-rules", page)
-    tools, live, log = folder / ".bin", folder / ".live", folder / ".log"
-    for made in (tools, live, log):
+    tools, live, log, home = (folder / name for name in (".bin", ".live", ".log", ".home"))
+    for made in (tools, live, log, home):
         made.mkdir()
     faults.save(live, gpus=[{}])
     # a log that its reader would end with Ctrl-C after a while
@@ -144,7 +145,12 @@ def machine(folder: Path, page: Path) -> dict[str, str]:
     )
     for name, text in STUBS.items():
         _script(tools / name, text)
-    return {"GPUDIAG_SIM_DIR": str(live), "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    return {
+        "GPUDIAG_SIM_DIR": str(live),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        "HOME": str(home),  # whoever runs the tests has one of his own
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+    }
 
 
 def _rules(folder: Path, page: Path) -> None:

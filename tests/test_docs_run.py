@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -73,6 +74,8 @@ def test_every_block_runs(
             cells.append(block)
         elif block.language == "toml":
             _toml(block, folder)
+        elif block.language in ("zsh", "fish"):
+            _parsed(block, block.text, block.language)
         elif block.language == "json":
             json.loads(block.text)
         else:
@@ -83,8 +86,7 @@ def test_every_block_runs(
 
 def _shell(block: Block, folder: Path) -> None:
     text = commands(block.text) if block.language == "console" else block.text
-    parsed = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=False)
-    assert parsed.returncode == 0, f"{block.where}: {parsed.stderr}"
+    _parsed(block, text, "bash")
     if block.exempt:
         return
     failures = folder / ".failures"
@@ -108,6 +110,15 @@ def _shell(block: Block, folder: Path) -> None:
     assert "Traceback" not in done.stderr, f"{block.where}: {done.stderr}"
 
 
+def _parsed(block: Block, text: str, shell: str) -> None:
+    """Let a shell read the text without running it; one that is not here cannot."""
+    if shutil.which(shell):
+        done = subprocess.run(
+            [shell, "-n"], input=text, text=True, capture_output=True, check=False
+        )
+        assert done.returncode == 0, f"{block.where}: {done.stderr}"
+
+
 def _toml(block: Block, folder: Path) -> None:
     told = tomllib.loads(block.text)
     path = folder / f"{told.get('name', 'thresholds')}.toml"
@@ -121,9 +132,7 @@ def _toml(block: Block, folder: Path) -> None:
 
 def _figure(block: Block, folder: Path) -> None:
     """A block that is no code, on a page that is known to have one."""
-    assert block.language in ("", "text"), (
-        f"{block.where}: nothing runs {block.language}"
-    )
+    assert block.language in ("", "text"), f"{block.where}: nothing runs {block.language}"
     assert block.page in FIGURES, f"{block.where}: say its language, so that it is run"
     if block.text.startswith("# gpudiag run"):
         path = folder / "shown.csv"
@@ -156,3 +165,34 @@ def test_pages_with_figures_have_them() -> None:
     """GIVEN the list of pages with blocks that are no code THEN each still has one."""
     found = {b.page for page in PAGES for b in blocks(page) if b.language in ("", "text")}
     assert found == set(FIGURES)
+
+
+@pytest.mark.parametrize(
+    "text", ["false\n", "true\nno-such-command --x\ntrue\n", "cat nowhere | head -1\n", "if true\n"]
+)
+def test_a_shell_block_that_fails_is_found(folder: Path, text: str) -> None:
+    """GIVEN a block of which one command fails, or that is no shell THEN the test says where."""
+    with pytest.raises(AssertionError, match=r"page\.md:7"):
+        _shell(Block("page.md", 7, "sh", text), folder)
+
+
+def test_blocks_are_found(tmp_path: Path) -> None:
+    """GIVEN fences of several lengths, in a list too THEN each block has its language and line;
+    one that is never closed is a mistake."""
+    page = tmp_path / "page.md"
+    page.write_text("a\n```sh\nx\n```\n- b\n  ````text\n  ```\n  ````\n```console\n$ y\nz\n```\n")
+    found = blocks(page)
+    assert [(b.line, b.language) for b in found] == [(2, "sh"), (6, "text"), (9, "console")]
+    assert commands(found[2].text) == "y\n"
+    page.write_text("```sh\nx\n")
+    with pytest.raises(ValueError, match="never closed"):
+        blocks(page)
+
+
+def test_what_takes_long_is_cut_short() -> None:
+    """GIVEN commands that take a minute THEN the test runs them for a moment, comments kept."""
+    assert shorter("gpudiag demo --list   # all\n") == "gpudiag demo --list   # all\n"
+    assert shorter("gpudiag demo -o d  # one\n") == "gpudiag demo -o d --seconds 2  # one\n"
+    assert shorter("gpudiag record --pid 123 --duration 60s\n") == (
+        "gpudiag record --pid $PID_OF_A_RUN --duration 1s\n"
+    )

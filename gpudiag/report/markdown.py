@@ -40,7 +40,8 @@ def render_markdown(view: View) -> str:
         blocks += [f"### {tr('No finding')}"]
     fine = [f"✓ {text(check.text)} {code(check.code)}" for check in view.fine]
     unchecked = [
-        f"? {text(tr('; ').join(missing) or checks[0].text)}: " + tr(", ").join(map(_unchecked, checks))
+        f"? {text(tr('; ').join(missing) or checks[0].text)}: "
+        + tr(", ").join(map(_unchecked, checks))
         for missing, checks in view.unknown
     ]
     blocks += _folded(
