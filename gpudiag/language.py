@@ -15,8 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from importlib import resources
-from tomllib import loads
 
 _HOLE = re.compile(r"\{\w+\}")
 _LEAST_WORDS = 8  # characters besides the holes: fewer would fit anything
@@ -46,6 +44,9 @@ def catalogue(language: str) -> Mapping[str, str]:
     """English text to its translation; empty for English."""
     if language == "en":
         return {}
+    from importlib import resources  # not for a recorder that speaks English
+    from tomllib import loads
+
     text = resources.files("gpudiag").joinpath(f"{language}.toml").read_text(encoding="utf-8")
     return dict(loads(text))
 

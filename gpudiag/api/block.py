@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from gpudiag.errors import GpudiagError, UsageError
 from gpudiag.record import marking
-from gpudiag.record.recorder import Options, wanted_path
+from gpudiag.record.naming import wanted_path
+from gpudiag.record.recorder import Options
 
 if TYPE_CHECKING:
     from gpudiag.api.channel import Channel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
+from gpudiag.commands import spoken
 from gpudiag.errors import UsageError
 from gpudiag.units import parse_duration
 
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quiet", action="store_true", help="no summary at the end; only what went wrong"
     )
+    spoken.add_argument(parser)
     # one positional, not two: argparse takes a -- that follows the first away
     parser.add_argument(
         "command",
@@ -71,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record the command; its exit code, or 0 for a recording without one."""
+    from gpudiag.language import current
     from gpudiag.record.recorder import Options, record_and_leave
 
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
@@ -80,18 +83,20 @@ def run(args: argparse.Namespace) -> int:
             "leave out --pid, or the command",
         )
     seconds = interval(args.interval)
-    options = Options(
-        command=command,
-        output=args.output,
-        interval_s=seconds,
-        quiet=args.quiet,
-        live=args.live,
-        nvml=args.nvml,
-        pid=None if args.pid is None else process(args.pid),
-        duration_s=None if args.duration is None else duration(args.duration, seconds),
-        gpus=() if args.gpus is None else gpus(args.gpus),
-    )
-    return record_and_leave(options)
+    with spoken.language(args):
+        options = Options(
+            command=command,
+            output=args.output,
+            interval_s=seconds,
+            quiet=args.quiet,
+            live=args.live,
+            nvml=args.nvml,
+            pid=None if args.pid is None else process(args.pid),
+            duration_s=None if args.duration is None else duration(args.duration, seconds),
+            gpus=() if args.gpus is None else gpus(args.gpus),
+            language=current(),
+        )
+        return record_and_leave(options)
 
 
 def process(text: str) -> int:

@@ -7,11 +7,13 @@ line, and nothing that the command has printed is ever erased.
 from __future__ import annotations
 
 import contextlib
+import locale
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpudiag.language import speaking, tr
 from gpudiag.units import format_duration
 
 Row = Mapping[str, float | int | None]
@@ -24,8 +26,10 @@ _NARROWEST = 20
 class StatusLine:
     """A terminal by its name. Never raises after it was made, and never waits for the terminal."""
 
-    def __init__(self, terminal: str) -> None:
+    def __init__(self, terminal: str, language: str = "en") -> None:
         """Raises OSError."""
+        self._language = language
+        self._encoding = "ascii" if language == "en" else locale.getpreferredencoding(False)
         # a description of its own: not to wait must hold for the recorder, not for the command
         flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
         self._file = os.open(terminal, flags)
@@ -36,8 +40,10 @@ class StatusLine:
             if self._in_background():
                 return
             width = os.get_terminal_size(self._file).columns
-            text = joined(parts(row, gpus), width if width >= _NARROWEST else 80)
-            os.write(self._file, _BEFORE + text.encode("ascii", "replace") + _AFTER)
+            with speaking(self._language):
+                told = parts(row, gpus)
+            text = joined(told, width if width >= _NARROWEST else 80)
+            os.write(self._file, _BEFORE + text.encode(self._encoding, "replace") + _AFTER)
 
     def close(self) -> None:
         """Leave nothing behind."""
@@ -53,12 +59,12 @@ class StatusLine:
             return False
 
 
-def status_line() -> StatusLine | None:
+def status_line(language: str = "en") -> StatusLine | None:
     """The line on the terminal of stderr, or None if that is none."""
     if sys.platform == "win32":
         return None
     try:
-        return StatusLine(os.ttyname(2)) if os.isatty(2) else None
+        return StatusLine(os.ttyname(2), language) if os.isatty(2) else None
     except OSError:
         return None
 
@@ -68,10 +74,24 @@ def joined(told: Sequence[str], width: int) -> str:
     text = ""
     for part in told:
         longer = f"{text} | {part}" if text else part
-        if len(longer) >= width:
+        if _columns(longer) >= width:
             break
         text = longer
-    return text or " | ".join(told)[: max(width - 1, 0)]
+    if text:
+        return text
+    text = " | ".join(told)
+    while text and _columns(text) >= max(width, 1):
+        text = text[:-1]
+    return text
+
+
+def _columns(text: str) -> int:
+    """Columns of a terminal that the text takes: a Chinese character takes two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def parts(row: Row, gpus: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -84,18 +104,21 @@ def parts(row: Row, gpus: Sequence[Mapping[str, Any]]) -> list[str]:
     elif util:
         mean = sum(util.values()) / len(util)
         low, high = min(util.values()), max(util.values())
-        told.append(f"{len(util)} GPUs {mean:.0f} % ({low:.0f}-{high:.0f})")
+        span = f"{mean:.0f} % ({low:.0f}-{high:.0f})"
+        told.append(tr("{count} GPUs {share}", count=len(util), share=span))
     elif gpus and not memory:
-        told.append("GPU: no reading")
+        told.append(tr("GPU: no reading"))
     if memory:
         told.append(_memory(memory, gpus))
     if (main := row.get("main_cpu_pct")) is not None:
-        told.append(f"main {main:.0f} % CPU")
+        told.append(tr("main {share} % CPU", share=f"{main:.0f}"))
     if workers := row.get("workers"):
-        cpu = row.get("workers_cpu_pct")
-        told.append(f"{workers} workers" + ("" if cpu is None else f" {cpu:.0f} % CPU"))
+        if (cpu := row.get("workers_cpu_pct")) is None:
+            told.append(tr("{count} workers", count=workers))
+        else:
+            told.append(tr("{count} workers {share} % CPU", count=workers, share=f"{cpu:.0f}"))
     if (host := row.get("host_cpu_pct")) is not None:
-        told.append(f"host {host:.0f} % CPU")
+        told.append(tr("host {share} % CPU", share=f"{host:.0f}"))
     return told
 
 
@@ -107,7 +130,9 @@ def _memory(used: Mapping[int, float], gpus: Sequence[Mapping[str, Any]]) -> str
     size = f"{used[fullest] / 1024:.1f}"
     if fullest in shares:
         size += f"/{totals[fullest] / 1024:.0f}"
-    return f"memory {size} GiB" + (f" (GPU {fullest})" if len(used) > 1 else "")
+    if len(used) > 1:
+        return tr("memory {size} GiB (GPU {gpu})", size=size, gpu=fullest)
+    return tr("memory {size} GiB", size=size)
 
 
 def _of_gpus(row: Row, quantity: str) -> dict[int, float]:

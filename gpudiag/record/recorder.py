@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
-import re
-import stat
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpudiag.errors import UsageError
+from gpudiag.language import tr
 from gpudiag.record.launch import Exit, Launcher, choose
+from gpudiag.record.naming import obstacle_at, wanted_path
 from gpudiag.units import format_duration
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 # machine that gives it no time, and for a read from /proc or a disk that never returns.
 _LEAVE_S = 2.0
 _SET_UP_S = 5.0  # the same for a command that ends before its recording has begun
-_DEFAULT_NAME = "run.csv"
 
 
 class Options(NamedTuple):
@@ -36,7 +34,7 @@ class Options(NamedTuple):
 
     Without a command it looks at process `pid`, or at the machine alone. `duration_s` None is to
     its end. `gpus` are indices or UUIDs, all if it is empty. `live` is a line on the terminal.
-    `nvml` asks the library and not nvidia-smi.
+    `nvml` asks the library and not nvidia-smi. `language` is that of the line.
     """
 
     command: Sequence[str]
@@ -48,6 +46,7 @@ class Options(NamedTuple):
     gpus: Sequence[str] = ()
     live: bool = False
     nvml: bool = False
+    language: str = "en"
 
 
 class Recording(NamedTuple):
@@ -83,11 +82,11 @@ def record(
     """
     launcher = launcher or choose(options.command, options.pid)
     wanted = wanted_path(options.output)
-    obstacle = _obstacle(wanted)
+    obstacle = obstacle_at(wanted)
     if obstacle and not options.command:
         raise UsageError(f"nothing can be recorded: {obstacle}", "name another file with -o")
     if obstacle:
-        _say([f"no recording will be written: {obstacle}"])
+        _say([tr("no recording will be written: {why}", why=obstacle)])
     if not options.command and not options.quiet:
         _say([_announcement(options)])
     started = launcher.start(options.command)
@@ -95,54 +94,6 @@ def record(
     session.begin()
     how = launcher.wait()
     return session.end(how)
-
-
-def wanted_path(output: str | None) -> Path:
-    """Where the recording goes if that name is free. Raises UsageError on a file of another kind.
-
-    Only a mistake on the command line is refused here: what the disk does later is not.
-    """
-    if output is not None:
-        output = filled_in(output, os.environ)
-    path = Path(os.path.realpath(output or _DEFAULT_NAME))
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return path
-    if stat.S_ISDIR(mode):
-        raise UsageError(f"-o {output}: is a folder", "name a file in it")
-    if output is None:
-        return path
-    if not stat.S_ISREG(mode):
-        raise UsageError(f"-o {output}: is no regular file", "name a file that does not exist yet")
-    with path.open("rb") as file:
-        head = file.read(13)
-    if head and head != b"# gpudiag run":
-        raise UsageError(
-            f"-o {output}: exists and is no recording of gpudiag",
-            "name another file, so that nothing of yours is overwritten",
-        )
-    return path
-
-
-def filled_in(name: str, environ: Mapping[str, str]) -> str:
-    """`name` with %h (host), %r (number of the node), %j (job), %% (a per cent sign) filled in."""
-
-    def first(*names: str) -> str:
-        found = next((environ[name] for name in names if environ.get(name)), "0")
-        return "".join(c if c.isalnum() or c in "-_." else "_" for c in found)
-
-    def value(match: re.Match[str]) -> str:
-        match match[0]:
-            case "%h":
-                return os.uname().nodename if hasattr(os, "uname") else first("COMPUTERNAME")
-            case "%r":
-                return first("SLURM_NODEID", "NODE_RANK", "GROUP_RANK")
-            case "%j":
-                return first("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
-        return "%"
-
-    return re.sub("%[hrj%]", value, name)
 
 
 def _say(lines: Sequence[str]) -> None:
@@ -158,20 +109,20 @@ def _say(lines: Sequence[str]) -> None:
 
 def _announcement(options: Options) -> str:
     """What a recording without a command is about to do: otherwise it would seem to hang."""
-    what = "this machine" if options.pid is None else f"process {options.pid} until it ends"
-    if options.duration_s is not None:
-        what += f"{', or' if options.pid else ''} for {format_duration(options.duration_s)}"
-    return f"recording {what}; Ctrl-C ends the recording"
-
-
-def _obstacle(path: Path) -> str:
-    """Why nothing can be written there, as far as a look from outside tells; empty if nothing."""
-    folder = path.parent
-    if not folder.is_dir():
-        return f"there is no folder {folder}"
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return f"the folder {folder} is not writable"
-    return ""
+    if options.duration_s is None:
+        if options.pid is None:
+            return tr("recording this machine; Ctrl-C ends the recording")
+        return tr(
+            "recording process {pid} until it ends; Ctrl-C ends the recording", pid=options.pid
+        )
+    time = format_duration(options.duration_s)
+    if options.pid is None:
+        return tr("recording this machine for {time}; Ctrl-C ends the recording", time=time)
+    return tr(
+        "recording process {pid} until it ends, or for {time}; Ctrl-C ends the recording",
+        pid=options.pid,
+        time=time,
+    )
 
 
 class _Session:
@@ -239,8 +190,8 @@ class _Session:
             self._thread.join(_SET_UP_S if self._sampler is None else _LEAVE_S)
         sampler = self._sampler
         if sampler is None:
-            reason = self._failure or "the command ended before the recording began"
-            return Recording(how, None, [], [f"nothing was recorded: {reason}"])
+            reason = self._failure or tr("the command ended before the recording began")
+            return Recording(how, None, [], [tr("nothing was recorded: {why}", why=reason)])
         from gpudiag.record.summary import summary, warnings
 
         moved = self._wanted if sampler.writer.path != self._wanted else None

@@ -66,7 +66,7 @@ class Sampler:
         self._intervals = array("d")
         self._sums: dict[str, tuple[float, int]] = {}
         self.before_close: list[Callable[[], None]] = []
-        self._live = status_line() if options.live else None
+        self._live = status_line(options.language) if options.live else None
         self._gpus = Gpus(
             self._interval, time.monotonic(), self._spawn, self._tell, options.gpus, options.nvml
         )

@@ -6,6 +6,7 @@ import os
 import shlex
 from pathlib import Path
 
+from gpudiag.language import retold, tr
 from gpudiag.record.figures import Figures
 from gpudiag.units import format_duration
 
@@ -15,14 +16,25 @@ _MOST_GPUS = 4
 def summary(figures: Figures) -> list[str]:
     """What was recorded, what it cost, and the next command to type."""
     name = _shown(figures.path)
-    samples = f"{figures.samples} sample" + ("" if figures.samples == 1 else "s")
-    lines = [f"{name}: {format_duration(figures.duration_s)}, {samples}, {_gpus(figures)}"]
+    one = figures.samples == 1
+    samples = tr("1 sample") if one else tr("{count} samples", count=figures.samples)
+    told = (format_duration(figures.duration_s), samples, _gpus(figures))
+    lines = [tr("{name}: {value}", name=name, value=tr(", ").join(told))]
     if figures.gpu_source.get("status") != "ok" and not figures.util_mean_pct:
-        lines.append(f"no GPU was recorded: {figures.gpu_source.get('text', '')}")
-        lines.append("what is missing here, and what to do: gpudiag doctor")
+        why = retold(str(figures.gpu_source.get("text", "")))
+        lines.append(tr("no GPU was recorded: {why}", why=why))
+        lines.append(
+            tr("what is missing here, and what to do: {command}", command="gpudiag doctor")
+        )
     share = 100 * figures.cpu_s / figures.duration_s if figures.duration_s > 0 else 0.0
-    lines.append(f"the recorder itself used {figures.cpu_s:.2f} s of CPU ({share:.1f} % of a core)")
-    lines.append(f"next: gpudiag report {shlex.quote(name)}")
+    lines.append(
+        tr(
+            "the recorder itself used {seconds} s of CPU ({share} % of a core)",
+            seconds=f"{figures.cpu_s:.2f}",
+            share=f"{share:.1f}",
+        )
+    )
+    lines.append(tr("next: {command}", command=f"gpudiag report {shlex.quote(name)}"))
     return lines
 
 
@@ -30,26 +42,39 @@ def warnings(figures: Figures, wanted: Path | None, failure: str) -> list[str]:
     """What went wrong; `wanted` is the name that was taken already, if it was."""
     lines = []
     if wanted is not None:
-        lines.append(f"{_shown(wanted)} exists already; wrote {_shown(figures.path)}")
+        lines.append(
+            tr(
+                "{wanted} exists already; wrote {path}",
+                wanted=_shown(wanted),
+                path=_shown(figures.path),
+            )
+        )
     if figures.trouble:
-        lost = f"; {figures.rows_lost} rows are lost" if figures.rows_lost else ""
-        lines.append(f"{figures.trouble}{lost}")
+        told = [retold(figures.trouble)]
+        if figures.rows_lost:
+            told.append(tr("{count} rows are lost", count=figures.rows_lost))
+        lines.append(tr("; ").join(told))
     if failure:
-        lines.append(f"the recording broke off: {failure}")
+        lines.append(tr("the recording broke off: {why}", why=retold(failure)))
     return lines
 
 
 def _gpus(figures: Figures) -> str:
     means = list(figures.util_mean_pct.items())
     if not means:
-        return "no GPU readings"
+        return tr("no GPU readings")
     told = [
-        f"GPU {name.removeprefix('gpu').split('_')[0]} at {mean:.0f} %"
+        tr(
+            "GPU {gpu} at {mean} %",
+            gpu=name.removeprefix("gpu").split("_")[0],
+            mean=f"{mean:.0f}",
+        )
         for name, mean in means[:_MOST_GPUS]
     ]
     if len(means) > _MOST_GPUS:
-        told = [f"{len(means)} GPUs at {sum(mean for _, mean in means) / len(means):.0f} %"]
-    return f"{', '.join(told)} on average"
+        mean = sum(mean for _, mean in means) / len(means)
+        told = [tr("{count} GPUs at {mean} %", count=len(means), mean=f"{mean:.0f}")]
+    return tr("{gpus} on average", gpus=tr(", ").join(told))
 
 
 def _shown(path: Path) -> str:

@@ -9,10 +9,11 @@ import pytest
 
 from gpudiag.commands.record import interval
 from gpudiag.errors import UsageError
+from gpudiag.language import speaking
 from gpudiag.record.figures import Figures
 from gpudiag.record.frameworks import Looks, loaded, named
 from gpudiag.record.launch import Exit
-from gpudiag.record.recorder import wanted_path
+from gpudiag.record.naming import wanted_path
 from gpudiag.record.summary import summary, warnings
 
 
@@ -79,6 +80,19 @@ def test_summary_of_many_gpus() -> None:
     """GIVEN eight GPUs THEN the summary stays one line."""
     eight = {f"gpu{n}_util_pct": 10.0 * n for n in range(8)}
     assert "8 GPUs at 35 % on average" in summary(figures(util_mean_pct=eight))[0]
+
+
+def test_summary_in_chinese() -> None:
+    """GIVEN the language zh THEN nothing but commands and names stays English."""
+    with speaking("zh"):
+        assert summary(figures()) == [
+            "run.csv：64 s、63 个采样、GPU 0 利用率 31 %（平均）",
+            "录制器自身用了 0.12 s CPU（一个核的 0.2 %）",
+            "下一步：gpudiag report run.csv",
+        ]
+        missing = {"status": "missing", "text": "nvidia-smi was not found on the PATH"}
+        told = summary(figures(gpu_source=missing, util_mean_pct={}))
+        assert told[1] == "没有录到 GPU：在 PATH 中找不到 nvidia-smi"
 
 
 def test_warnings() -> None:

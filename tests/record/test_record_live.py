@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from recordkit import PATIENCE_S, environment, recorder, run
 
+from gpudiag.language import speaking
 from gpudiag.record.live import StatusLine, joined, parts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="terminals of Unix")
@@ -191,3 +192,18 @@ def test_not_on_a_file(tmp_path: Path) -> None:
     """GIVEN --live with stderr in a pipe THEN nothing goes there."""
     done = run(*COMMAND, cwd=tmp_path, options=("--quiet", "--interval", "0.2", "--live"))
     assert (done.stdout, done.stderr) == (b"ask> yes\n", b"")
+
+
+def test_it_speaks_chinese() -> None:
+    """GIVEN the language zh THEN the parts are Chinese, and a character counts two columns."""
+    with speaking("zh"):
+        told = parts(ROW, GPUS)
+    assert told[2:] == [
+        "显存 4.4/40 GiB",
+        "主进程 CPU 101 %",
+        "4 个 worker CPU 380 %",
+        "主机 CPU 56 %",
+    ]
+    for width in range(2, 120):
+        text = joined(told, width)
+        assert sum(2 if ord(char) > 0x2E7F else 1 for char in text) < width

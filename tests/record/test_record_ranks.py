@@ -10,7 +10,7 @@ import pytest
 from recordkit import Recorded, program, run
 
 from gpudiag.record.ranks import Slot, Slots, owners, training_processes
-from gpudiag.record.recorder import filled_in
+from gpudiag.record.naming import filled_in
 from gpudiag.record.roles import NONE, Facts, assign
 from gpudiag.timeline.columns import parse_name
 
