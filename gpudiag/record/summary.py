@@ -11,6 +11,7 @@ from gpudiag.record.figures import Figures
 from gpudiag.units import format_duration
 
 _MOST_GPUS = 4
+_SHORT_S = 10.0
 
 
 def summary(figures: Figures) -> list[str]:
@@ -26,14 +27,7 @@ def summary(figures: Figures) -> list[str]:
         lines.append(
             tr("what is missing here, and what to do: {command}", command="gpudiag doctor")
         )
-    share = 100 * figures.cpu_s / figures.duration_s if figures.duration_s > 0 else 0.0
-    lines.append(
-        tr(
-            "the recorder itself used {seconds} s of CPU ({share} % of a core)",
-            seconds=f"{figures.cpu_s:.2f}",
-            share=f"{share:.1f}",
-        )
-    )
+    lines.append(_cost(figures))
     lines.append(tr("next: {command}", command=f"gpudiag report {shlex.quote(name)}"))
     return lines
 
@@ -57,6 +51,19 @@ def warnings(figures: Figures, wanted: Path | None, failure: str) -> list[str]:
     if failure:
         lines.append(tr("the recording broke off: {why}", why=retold(failure)))
     return lines
+
+
+def _cost(figures: Figures) -> str:
+    """The recorder's own CPU time; of a short run the share would be that of its start."""
+    seconds = f"{figures.cpu_s:.2f}"
+    if figures.duration_s < _SHORT_S:
+        return tr("the recorder itself used {seconds} s of CPU", seconds=seconds)
+    share = f"{100 * figures.cpu_s / figures.duration_s:.1f}"
+    return tr(
+        "the recorder itself used {seconds} s of CPU ({share} % of a core)",
+        seconds=seconds,
+        share=share,
+    )
 
 
 def _gpus(figures: Figures) -> str:

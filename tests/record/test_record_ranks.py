@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from recordkit import Recorded, program, run
 
-from gpudiag.record.ranks import Slot, Slots, owners, training_processes
 from gpudiag.record.naming import filled_in
+from gpudiag.record.ranks import Slot, Slots, owners, training_processes
 from gpudiag.record.roles import NONE, Facts, assign
 from gpudiag.timeline.columns import parse_name
 
