@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from array import array
 from pathlib import Path
 
 
@@ -51,6 +52,31 @@ def burn(rounds: str, processes: str, warm_up_s: str, report: str) -> None:
     pairs = [line.split() for line in os.read(pipe_in, 65536).decode().splitlines()]
     means = [sum(map(float, column)) / len(pairs) for column in zip(*pairs, strict=True)]
     Path(report).write_text(" ".join(map(str, means)))
+
+
+def slices(rounds: str, processes: str, seconds: str, folder: str) -> None:
+    """Slices of so many rounds of CPU work, one after the other, in each of some processes.
+
+    Each writes when its slices began (monotonic seconds) and how long they took, as doubles in
+    turns, into a file `slices-N` of `folder`; `clock` says the wall clock at monotonic 0.
+    """
+    Path(folder, "clock").write_text(repr(time.time() - time.monotonic()))
+    children = []
+    for number in range(int(processes)):
+        pid = os.fork()
+        if pid == 0:
+            data, told, now = bytes(64), array("d"), time.monotonic()
+            end = now + float(seconds)
+            while now < end:
+                for _ in range(int(rounds)):
+                    data = hashlib.sha512(data).digest()
+                before, now = now, time.monotonic()
+                told.extend((before, now - before))
+            Path(folder, f"slices-{number}").write_bytes(told.tobytes())
+            os._exit(0)
+        children.append(pid)
+    for pid in children:
+        os.waitpid(pid, 0)
 
 
 def hog(seconds: str) -> None:
@@ -103,5 +129,5 @@ def track(*command: str) -> None:
 
 
 if __name__ == "__main__":
-    known = (tree, burn, hog, steps, witness, look, track)
+    known = (tree, burn, slices, hog, steps, witness, look, track)
     {function.__name__: function for function in known}[sys.argv[1]](*sys.argv[2:])
