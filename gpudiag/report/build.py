@@ -198,8 +198,10 @@ def _by_verdict(causes: Sequence[CauseVerdict]) -> list[CauseVerdict]:
 
 def _cause(found: CauseVerdict, framework: Framework) -> CauseView:
     suited = _BUILT_ON.get(framework, (framework,))
-    mine = [r for name in suited for r in found.cause.remedies if r.framework == name != "any"]
-    mine += [remedy for remedy in found.cause.remedies if remedy.framework == "any"]
+    general = [remedy for remedy in found.cause.remedies if remedy.framework == "any"]
+    own = [r for name in suited for r in found.cause.remedies if r.framework == name != "any"]
+    first = found.cause.remedies[:1] == tuple(general[:1])
+    mine = [*general, *own] if first else [*own, *general]
     others = [remedy for remedy in found.cause.remedies if remedy not in mine]
     return CauseView(
         name=clean(found.cause.name, 100),
