@@ -94,10 +94,10 @@ def _failures(node: Node, evaluator: Evaluator, gpu: int | None) -> list[str]:
             tr("there is no {what}", what=name) if missing else tr("there is {what}", what=name)
         ]
     limit = _figure(needed, unit)
-    named = f" ({right.text})" if right.op != "number" or not right.text[:1].isdigit() else ""
+    named = "" if right.op == "number" else f" ({right.text})"
     return [
         tr(
-            "{what} is {measured}, and this cause needs {relation} {limit}{name}",
+            "{what} is {measured}, and with this cause it would be {relation} {limit}{name}",
             what=tr(_WORDS[left.name]) if left.name in _WORDS else left.text,
             measured=_figure(measured, unit),
             relation=tr(_NEEDS[op]),

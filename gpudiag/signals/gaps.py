@@ -1,7 +1,8 @@
-"""③ What happens in the pauses: writing, new workers, CPU work."""
+"""③ What happens in the pauses: writing, new or more workers, CPU work, marks of the run."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 BURST_TIMES = 10.0  # the writing of a checkpoint stands this far above that of training …
 BURST_MIB = 20.0  # … and is at least this much in one pause
 AROUND_S = 2.0  # host and GPU readings are matched within two seconds
+MORE_WORKERS = 1.5  # times as many as usual: a second loader beside that of training
+_EVALUATION = re.compile(r"(?<![a-z])(?:eval|valid|(?:val|test)(?![a-z]))|评估|验证", re.IGNORECASE)
 
 
 def _spans(signals: SignalSet) -> list[Mask]:
@@ -66,6 +69,41 @@ def pauses_with_new_workers_share(signals: SignalSet, gpu: int | None) -> float 
         return Missing("there are no data-loader workers")
     spans = _spans(signals)
     return sum(float(new[span].sum()) >= 0.5 * count for span in spans) / len(spans)
+
+
+@signal(
+    "pauses_with_more_workers_share", "figure", "share", "run",
+    "Share of the pauses in which half as many loader workers again as usual, or more, were alive: "
+    "the sign of a second loader beside that of training, as an evaluation has.",
+)  # fmt: skip
+def pauses_with_more_workers_share(signals: SignalSet, gpu: int | None) -> float | Missing:
+    alive = np.nan_to_num(signals.array("workers"))
+    usual = signals.need("workers_count")
+    if usual < 1:
+        return Missing("there are no data-loader workers between the pauses")
+    spans = _spans(signals)
+    more = max(MORE_WORKERS * usual, usual + 1)
+    return sum(float(alive[span].max()) >= more for span in spans) / len(spans)
+
+
+@signal(
+    "pauses_marked_evaluation_share", "figure", "share", "run",
+    "Share of the pauses in which the run set a mark whose text speaks of an evaluation, "
+    "validation or test. Missing where it set no marks.",
+)  # fmt: skip
+def pauses_marked_evaluation_share(signals: SignalSet, gpu: int | None) -> float | Missing:
+    marks = [event for event in signals.timeline.events if event.kind == "mark"]
+    if not marks:
+        return Missing("the run set no marks")
+    spans, t, begin = signals.window.spans, signals.clock.t, signals.clock.begin
+    if not spans:
+        return Missing("there were no pauses")
+    times = [mark.t_s for mark in marks if _EVALUATION.search(mark.text)]
+    said = sum(
+        any(begin[first] - AROUND_S <= time <= t[last] + AROUND_S for time in times)
+        for first, last in spans
+    )
+    return said / len(spans)
 
 
 def _within(signals: SignalSet, name: str) -> float:

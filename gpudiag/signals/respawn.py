@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 REPLACED_SHARE = 0.5  # at least half of the workers are new: an epoch, and not one that died
 BEFORE_S = 3.0  # workers end, and the queue runs dry, before new ones are seen …
 AFTER_S = 10.0  # … and these import, open files and fill the queue
+RHYTHM = 3  # replacements: three in a row are a rhythm
 
 
 def _times(signals: SignalSet) -> Array:
@@ -137,3 +138,17 @@ def respawn_idle_share(signals: SignalSet, gpu: int | None) -> float | Missing:
         known = signals.window.active & np.isfinite(share)
         idle += float((share[known] * clock.weight[known]).sum())
     return _lost(signals) / idle if idle > 0 else Missing("the GPUs never idled")
+
+
+@signal(
+    "restarts_explain_pauses", "figure", "0 or 1", "run",
+    "1 if the workers were replaced three times or more and the GPUs idled around that at least as "
+    "long as in all pauses: then the pauses are the longest of those dips, and the shorter ones, "
+    "which are no pauses, belong to the same cause. 0 otherwise, also where it cannot be told.",
+)  # fmt: skip
+def restarts_explain_pauses(signals: SignalSet, gpu: int | None) -> float | Missing:
+    times, lost = signals.figure("respawns"), signals.figure("respawn_lost_share")
+    pauses = signals.figure("time_pauses_share")
+    if isinstance(times, Missing) or isinstance(lost, Missing) or isinstance(pauses, Missing):
+        return 0.0
+    return float(times >= RHYTHM and lost >= pauses)

@@ -160,7 +160,8 @@ def test_a_rule_of_each_gpu_is_one_finding_of_all_it_fires_on() -> None:
     assert (finding.severity, finding.confidence) == ("high", "likely")
     assert finding.evidence == ("GPU 0 had 5.", "GPU 2 had 9.", "Of the worst: 9.")
     assert [(c.verdict, c.evidence) for c in finding.causes] == [
-        ("holds", "GPU 0"), ("ruled out", "gpu_figure is 9, and this cause needs more than 10."),
+        ("holds", "GPU 0"),
+        ("ruled out", "gpu_figure is 9, and with this cause it would be more than 10."),
     ]  # fmt: skip
 
 

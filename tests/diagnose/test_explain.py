@@ -37,15 +37,15 @@ def why(text: str, values: dict[str, float] = VALUES) -> str:
     [
         (
             "main_busy_ratio <= asleep_ratio",
-            "0.82, and this cause needs at most 0.3 (asleep_ratio)",
+            "0.82, and with this cause it would be at most 0.3.",
         ),
         (
             "main_cpu >= pool_cpu",
-            "CPU use of the training process is 70 %, and this cause needs at",
+            "CPU use of the training process is 70 %, and with this cause it would be at",
         ),
-        ("pool_cpu <= main_cpu", "is 70 %, and this cause needs at least 200 % (pool_cpu)"),
-        ("stall_share < 0.1", "is 50 %, and this cause needs less than 10 %."),
-        ("active_s > 120", "active_s is 90 s, and this cause needs more than 2 min"),
+        ("pool_cpu <= main_cpu", "is 70 %, and with this cause it would be at least 200 %."),
+        ("stall_share < 0.1", "is 50 %, and with this cause it would be less than 10 %."),
+        ("active_s > 120", "active_s is 90 s, and with this cause it would be more than 2 min"),
         ("storage_wait_evidence >= 1", "There is no proof that the workers wait for storage."),
         ("has_cpu_side < 1", "There is a record of the CPU side."),
     ],

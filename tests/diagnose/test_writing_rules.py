@@ -17,7 +17,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "writing-rules.md").read_
 
 
 def test_the_example_is_a_rule_that_passes_its_tests(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    example = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0]
     path = tmp_path / "machine-swaps.toml"
     path.write_text(example, encoding="utf-8")
     results = run_rule_tests(load_rules([path]))

@@ -14,6 +14,7 @@ from gpudiag.demo import faults
 from gpudiag.demo.device import SIM_DIR
 from gpudiag.demo.nvidia_smi import install
 from gpudiag.diagnose.engine import diagnose
+from gpudiag.diagnose.model import Finding
 from gpudiag.timeline.model import Timeline
 from gpudiag.timeline.read import read
 from tests.scenarios.model import Outcome, Scenario
@@ -52,12 +53,17 @@ def judge(scenario: Scenario, twin: bool, timeline: Timeline, rate: float | None
         twin,
         tuple(f.rule.code for f in found),
         tuple(f.rule.code for f in found if f.severity != "info"),
-        tuple(c.cause.name for c in meant.causes if c.verdict == "holds") if meant else (),
+        _causes(meant, "holds"),
         meant.bound if meant else None,
         rate,
         found.sentence,
         found.ledger.wall_s,
+        undecided=_causes(meant, "unknown"),
     )
+
+
+def _causes(finding: Finding | None, verdict: str) -> tuple[str, ...]:
+    return tuple(c.cause.name for c in finding.causes if c.verdict == verdict) if finding else ()
 
 
 def _record(scenario: Scenario, twin: bool, folder: Path) -> None:
@@ -80,7 +86,8 @@ def _record(scenario: Scenario, twin: bool, folder: Path) -> None:
     for variable in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"):
         env.pop(variable, None)
     hogs = scenario.twin_hogs if twin and scenario.twin_hogs is not None else scenario.hogs
-    beside = [subprocess.Popen([sys.executable, "-c", HOG]) for _ in range(hogs)]
+    lowest = ["nice", "-n", "19"] if scenario.niced else []
+    beside = [subprocess.Popen([*lowest, sys.executable, "-c", HOG]) for _ in range(hogs)]
     if scenario.tenant_mib:
         tenant = [sys.executable, "-c", TENANT, str(scenario.tenant_mib)]
         beside.append(subprocess.Popen(tenant, env=env))

@@ -140,6 +140,19 @@ def long_start() -> Timeline:
                      "others_cpu_pct": np.where(ready, 0, 97)})  # fmt: skip
 
 
+def evaluations() -> Timeline:
+    """Every five minutes workers of a second loader start while the GPU waits 20 s for them."""
+    place = np.arange(2400) % 300
+    wait = place >= 280
+    return timeline({
+        "gpu0_util_pct": np.where(wait, 0, 95), "main_cpu_pct": np.where(wait, 5, 95),
+        "workers": np.where(wait, 8, 4), "workers_new": np.where(place == 281, 4, 0),
+        "workers_gone": np.where(place == 0, 4, 0), "workers_cpu_pct": np.where(wait, 350, 120),
+        "workers_cpu_median_pct": 30, "workers_cpu_min_pct": 25, "workers_cpu_max_pct": 35,
+        "gpu0_power_w": np.where(wait, 60, 250),
+    })  # fmt: skip
+
+
 def notebook() -> Timeline:
     works = np.arange(2400) < 900
     return timeline({

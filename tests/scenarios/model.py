@@ -14,10 +14,12 @@ class Scenario:
     """One run with a known truth.
 
     `truth` are the rules of which one must be the top finding (empty: benign, nothing above
-    information), `causes` those of which one must hold. `twin` is what changes in `spec` when the
-    remedy is applied. A live scenario runs a `program` of programs/ with `spec` under the recorder;
-    a made one has `make`, since hours or root would be needed. `light` ones use next to no CPU and
-    may run beside each other.
+    information), `causes` those of which one must hold, `undecided` those that cannot be told apart
+    from outside: none of them may hold or be ruled out. `hogs` programs fill cores beside the run,
+    at the lowest priority where they are `niced`. `twin` is what changes in `spec` when the remedy
+    is applied. A live scenario runs a `program` of programs/ with `spec` under the recorder; a made
+    one has `make`, since hours or root would be needed. `light` ones use next to no CPU and may run
+    beside each other.
     """
 
     name: str
@@ -27,7 +29,9 @@ class Scenario:
     twin: Mapping[str, Any] | None = None
     gpus: tuple[Mapping[str, Any], ...] = ({},)
     faults: tuple[Mapping[str, Any], ...] = ()
+    undecided: tuple[str, ...] = ()
     hogs: int = 0
+    niced: bool = False
     twin_hogs: int | None = None
     tenant_mib: int = 0
     light: bool = False
@@ -52,6 +56,7 @@ class Outcome:
     sentence: str
     wall_s: float = 0.0  # of the recording
     failure: str = ""  # the run itself failed
+    undecided: tuple[str, ...] = ()  # causes of it that are neither held nor ruled out
 
     @property
     def top(self) -> str:
@@ -72,4 +77,8 @@ class Outcome:
         if self.scenario.info:
             return not self.above_info and bool(set(truth) & set(self.codes))
         causes = set(self.scenario.causes)
-        return self.top in truth and (not causes or bool(causes & set(self.held)))
+        return (
+            self.top in truth
+            and (not causes or bool(causes & set(self.held)))
+            and set(self.scenario.undecided) <= set(self.undecided)
+        )

@@ -14,19 +14,22 @@ _torch = partial(Scenario, program="torch_trainer.py")
 
 TORCH = (
     _torch("torch-no-workers", ("GD101",), ("no-workers",),
-           spec={"rounds": 40, "step_ms": 60}, twin={"workers": 2}),
-    _torch("torch-one-worker", ("GD101",), ("too-few-workers",),
-           spec={"rounds": 60, "step_ms": 40, "workers": 1}, twin={"workers": 2}),
+           spec={"rounds": 5, "step_ms": 60}, twin={"workers": 2}),
+    _torch("torch-much-augmentation-without-workers", ("GD102",),
+           undecided=("loads-data-itself", "launches-too-slowly"),
+           spec={"rounds": 24, "batch": 4, "step_ms": 60}, twin={"workers": 2}),
+    _torch("torch-one-worker", ("GD101",), ("too-few-workers", "few-workers-beside-others"),
+           spec={"rounds": 5, "step_ms": 40, "workers": 1}, twin={"workers": 2}),
     _torch("torch-more-workers-than-cores", ("GD101",), ("all-cores-saturated",),
-           spec={"rounds": 90, "step_ms": 25, "workers": 4}),
+           spec={"rounds": 10, "step_ms": 25, "workers": 4}),
     _torch("torch-workers-anew-each-epoch", ("GD109", "GD104"),
-           spec={"rounds": 4, "workers": 2, "epoch": 1600, "seconds": 165, "step_ms": 150,
+           spec={"rounds": 1, "workers": 2, "epoch": 1600, "seconds": 165, "step_ms": 150,
                  "start_method": "spawn"}, twin={"persistent": True}),
     _torch("torch-python-in-the-loop", ("GD102",), ("launches-too-slowly",),
-           spec={"rounds": 3, "workers": 2, "python_ms": 35, "step_ms": 20},
+           spec={"rounds": 0, "workers": 2, "python_ms": 60, "step_ms": 30},
            twin={"python_ms": 1}),
-    _torch("torch-healthy", spec={"rounds": 6, "workers": 2, "step_ms": 90}),
-    _torch("torch-healthy-without-workers", spec={"rounds": 1, "batch": 8, "step_ms": 90}),
+    _torch("torch-healthy", spec={"rounds": 2, "workers": 2, "step_ms": 90}),
+    _torch("torch-healthy-without-workers", spec={"rounds": 0, "batch": 4, "step_ms": 90}),
 )  # fmt: skip
 
 

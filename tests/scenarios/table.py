@@ -16,7 +16,7 @@ TWO = ({}, {})
 HEAVY = (
     Scenario("no-workers", ("GD101",), ("no-workers",), fast=True,
              spec={"cpu_ms": 45, "step_ms": 60}, twin={"workers": 2}),
-    Scenario("one-worker", ("GD101",), ("too-few-workers",),
+    Scenario("one-worker", ("GD101",), ("too-few-workers", "few-workers-beside-others"),
              spec={"cpu_ms": 70, "step_ms": 45, "workers": 1, "wait": "sleep"},
              twin={"workers": 2}),
     Scenario("cores-filled-by-own-workers", ("GD101",), ("all-cores-saturated",),
@@ -45,6 +45,12 @@ HEAVY = (
     Scenario("healthy-workers", spec={"cpu_ms": 15, "workers": 2, "step_ms": 80}, fast=True),
     Scenario("healthy-spin-at-100-percent", spec={"step_ms": 80}),
     Scenario("healthy-and-reading", spec={"cpu_ms": 2, "step_ms": 80}),
+    Scenario("launch-bound-beside-niced-programs", ("GD102",), hogs=3, niced=True,
+             spec={"launch_ms": 35, "step_ms": 15}),
+    Scenario("cpu-work-in-pauses", ("GD104",), ("cpu-work-between",),
+             spec={**SLOW, "pause_every_s": 30, "pause_s": 9, "pause": "cpu"},
+             twin={"pause_every_s": 0}),
+    Scenario("healthy-beside-niced-programs", spec={"step_ms": 80}, hogs=3, niced=True),
     Scenario("healthy-beside-busy-programs", spec={"step_ms": 80, "wait": "sleep"}, hogs=2),
 )  # fmt: skip
 
@@ -110,6 +116,7 @@ MADE = (
     Scenario("killed-for-memory", ("GD204",), ("counted-by-the-kernel",), make=made.killed),
     Scenario("container-quota", ("GD101",), ("container-cpu-quota",), make=made.quota),
     Scenario("long-start-up", ("GD108",), ("other-processes-work",), make=made.long_start),
+    Scenario("evaluation-with-its-own-loader", ("GD104",), ("evaluation",), make=made.evaluations),
     Scenario("notebook-left-open", ("GD502",), make=made.notebook),
     Scenario("healthy-memory-plateau", make=partial(made.memory, made.plateau, 4)),
     Scenario("healthy-memory-log-growth", make=partial(made.memory, made.logarithm, 5)),

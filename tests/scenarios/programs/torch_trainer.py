@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from gpudiag.demo.device import EmulatedGPU
 
-SIDE = 96
+SIDE = 128  # 48 KB an image, half of a usual JPEG
 FILES = 64
 DEFAULTS: dict[str, Any] = {
     "seconds": 52,  # of training
