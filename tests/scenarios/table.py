@@ -17,7 +17,7 @@ HEAVY = (
     Scenario("no-workers", ("GD101",), ("no-workers",), fast=True,
              spec={"cpu_ms": 45, "step_ms": 60}, twin={"workers": 2}),
     Scenario("one-worker", ("GD101",), ("too-few-workers", "few-workers-beside-others"),
-             spec={"cpu_ms": 70, "step_ms": 45, "workers": 1, "wait": "sleep"},
+             spec={"cpu_ms": 88, "step_ms": 45, "workers": 1, "wait": "sleep"},
              twin={"workers": 2}),
     Scenario("cores-filled-by-own-workers", ("GD101",), ("all-cores-saturated",),
              spec={"cpu_ms": 160, "step_ms": 25, "workers": 4}),
