@@ -18,6 +18,7 @@ COMMANDS = (
     "mark",
     "report",
     "check",
+    "compare",
     "inspect",
     "convert",
     "rules",
@@ -31,6 +32,7 @@ examples:
   gpudiag record -- python train.py          record a training run into run.csv
   gpudiag report run.csv                     say where its GPU time went, as run.html
   gpudiag report gpu_log.csv                 the same for a log of nvidia-smi
+  gpudiag compare before.csv after.csv       whether a change made it faster
   gpudiag inspect gpu_log.csv                what a log is, what was read of it, and what not
   gpudiag demo                               see it work without a GPU
   gpudiag doctor                             whether everything is in place to record here

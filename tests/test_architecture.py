@@ -14,10 +14,11 @@ PACKAGE = Path(__file__).resolve().parents[1] / "gpudiag"
 # the layers, and what each may import of the others (besides errors, units, resources, masking)
 MAY_IMPORT = {
     "cli": {"commands"},
-    "api": {"commands", "record", "report", "diagnose", "signals", "timeline"},
-    "commands": {"record", "report", "diagnose", "signals", "timeline", "demo", "doctor"},
+    "api": {"commands", "compare", "record", "report", "diagnose", "signals", "timeline"},
+    "commands": {"record", "report", "compare", "diagnose", "signals", "timeline", "demo", "doctor"},
     "doctor": {"record"},
-    "report": {"diagnose", "signals", "timeline"},
+    "report": {"compare", "diagnose", "signals", "timeline"},
+    "compare": {"diagnose", "signals", "timeline"},
     "diagnose": {"signals", "timeline"},
     "signals": {"timeline"},
     "record": {"timeline"},

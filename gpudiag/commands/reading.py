@@ -21,6 +21,18 @@ _SLOW_BYTES = 5_000_000  # about where reading starts to take a second
 def add_arguments(parser: argparse.ArgumentParser, *, host: bool = True) -> None:
     """Declare FILE and what helps to read it."""
     parser.add_argument("file", metavar="FILE", help="the recording or log; - is standard input")
+    add_time_arguments(parser)
+    spoken.add_argument(parser)
+    if host:
+        parser.add_argument(
+            "--host", metavar="LOG",
+            help="a log of the CPU side of the same run, to be put beside it: of sar, psrecord, "
+            "con/duct, W&B or nvitop",
+        )  # fmt: skip
+
+
+def add_time_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what helps to read logs without times or zones."""
     parser.add_argument(
         "--interval", metavar="TIME", type=_interval,
         help="time between two samples, for a log that has no timestamps: 1s, 500ms",
@@ -29,13 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser, *, host: bool = True) -> None
         "--timezone", metavar="ZONE",
         help="time zone of a log whose times have none: Europe/Berlin, UTC, +02:00",
     )  # fmt: skip
-    spoken.add_argument(parser)
-    if host:
-        parser.add_argument(
-            "--host", metavar="LOG",
-            help="a log of the CPU side of the same run, to be put beside it: of sar, psrecord, "
-            "con/duct, W&B or nvitop",
-        )  # fmt: skip
 
 
 def read_timeline(args: argparse.Namespace) -> Timeline:

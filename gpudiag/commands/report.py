@@ -7,9 +7,10 @@ import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from gpudiag.commands import reading, spoken, writing
+from gpudiag.commands.formats import add_output_arguments, chosen, open_page, ours
 from gpudiag.errors import UsageError
 from gpudiag.language import tr
 
@@ -34,31 +35,13 @@ examples:
   gpudiag report run.csv --open             opens the page in the browser
   gpudiag report run.csv --format markdown >> "$GITHUB_STEP_SUMMARY"
 """
-_OUR_MARKS = (b'name="generator" content="gpudiag', b'"made_by": "gpudiag ', b"<!-- gpudiag ")
-_VERDICTS = tuple(
-    f"{sign}\n".encode()
-    for sign in ("! Problem", "✓ Healthy", "? Cannot tell", "! 有问题", "✓ 健康", "? 无法判断")
-)
-_SEARCHED_BYTES = 4 << 20
-_ENDINGS: dict[str, Format] = {
-    ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown",
-    ".txt": "text",
-}  # fmt: skip
-_NOT_OURS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".csv", ".docx", ".xlsx")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     reading.add_arguments(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="OUT",
-        help="where to write (default: FILE with the ending .html); - is standard output",
-    )  # fmt: skip
-    parser.add_argument(
-        "--format", choices=("html", "json", "markdown", "text"),
-        help="default: by the ending of OUT (.html, .json, .md, .txt), else html",
-    )  # fmt: skip
-    parser.add_argument("--open", action="store_true", help="then open the page in the browser")
+    where = "where to write (default: FILE with the ending .html); - is standard output"
+    add_output_arguments(parser, where, "html")
     parser.add_argument(
         "--rules", metavar="DIR", action="append", default=[],
         help="also use the rules in this folder (may be given more than once)",
@@ -67,9 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--thresholds", metavar="FILE",
         help="other values for thresholds of the rules, as TOML (the report says which)",
     )  # fmt: skip
-    parser.add_argument(
-        "--force", action="store_true", help="replace OUT even if gpudiag did not make it"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    form = _format(args)
+    form = chosen(args, default="html")
     with spoken.language(args, terminal=form == "text"):
         return _written(args, form)
 
@@ -102,20 +82,8 @@ def _written(args: argparse.Namespace, form: Format) -> int:
     render(diagnosis, timeline, target, form)
     _say_verdict(diagnosis, target)
     if args.open:
-        _open(target)
+        open_page(target)
     return 0
-
-
-def _format(args: argparse.Namespace) -> Format:
-    if args.format:
-        return cast("Format", args.format)
-    ending = Path(args.output).suffix.lower() if args.output not in (None, "-") else ""
-    if ending in _NOT_OURS:
-        raise UsageError(
-            f"a report cannot be written as {ending}",
-            "write .html and print it, or say --format",
-        )
-    return _ENDINGS.get(ending, "html")
 
 
 def _target(args: argparse.Namespace, form: Format) -> Path | None:
@@ -133,17 +101,8 @@ def _target(args: argparse.Namespace, form: Format) -> Path | None:
     return writing.target(
         output,
         (args.file, args.host),
-        replace=lambda path: args.force or _ours(path),
+        replace=lambda path: args.force or ours(path),
         refusal=" and was not made by gpudiag",
-    )
-
-
-def _ours(target: Path) -> bool:
-    """Whether `target` is empty or a report that gpudiag made."""
-    with target.open("rb") as file:
-        content = file.read(_SEARCHED_BYTES)
-    return (
-        not content or any(mark in content for mark in _OUR_MARKS) or content.startswith(_VERDICTS)
     )
 
 
@@ -182,17 +141,6 @@ def _to_stdout(diagnosis: Diagnosis, timeline: Timeline, form: Format) -> None:
     text = render_text(diagnosis, timeline, form)
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
-
-
-def _open(page: Path) -> None:
-    import webbrowser
-
-    try:
-        opened = webbrowser.open(page.resolve().as_uri())
-    except (OSError, webbrowser.Error):
-        opened = False
-    if not opened:
-        print("no browser was found here: open the file yourself", file=sys.stderr)
 
 
 def _say_verdict(diagnosis: Diagnosis, target: Path) -> None:

@@ -20,12 +20,16 @@ FORMATS: tuple[Format, ...] = ("html", "json", "markdown", "text")
 def render(
     findings: Diagnosis, timeline: Timeline, path: str | os.PathLike[str], form: Format = "html"
 ) -> Path:
-    """Write the report on `timeline` to `path` and return the path.
+    """Write the report on `timeline` to `path` and return the path; raises as `write` does."""
+    return write(render_text(findings, timeline, form), path)
+
+
+def write(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write a page to `path` and return the path.
 
     The file is complete or not there: it is written beside `path` and then renamed.
     Raises UsageError (one line) where the file cannot be written.
     """
-    text = render_text(findings, timeline, form)
     target = Path(path)
     try:
         if target.is_symlink():  # the link stays, what it leads to is replaced

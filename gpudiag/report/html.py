@@ -17,13 +17,18 @@ from gpudiag.resources import templates_dir
 
 _FIGURE = re.compile(r"(?<=\d) (?=(?:%|×|[GMK]iB|GPU|ms|s|min|h|W|MHz|°C)(?!\w))")
 
-_SAID = ("Copy", "Copied", "Selected", "Copy this code", "no reading")  # by the scripts
+_SAID = ("Copy", "Copied", "Selected", "Copy this code", "no reading", "dashed")  # by the scripts
 _CHINESE_FONTS = '"PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", '
 _SCRIPTS = ("copy.js", "readout.js")
 
 
 def render_html(view: View) -> str:
-    """The page as text: the same for the same view, byte for byte.
+    """The page as text: the same for the same view, byte for byte."""
+    return render_page("report.html.j2", view=view)
+
+
+def render_page(template: str, **content: object) -> str:
+    """A template of the folder filled with `content`, with the style sheet and the scripts.
 
     Its Content-Security-Policy allows this one style sheet and this one script, by their hashes.
     """
@@ -46,8 +51,8 @@ def render_html(view: View) -> str:
     environment.filters["tied"] = _tied
     environment.filters["capital"] = sentence
     environment.filters["svg"] = Markup  # only for View figures, which hold no text of outside
-    page = environment.get_template("report.html.j2").render(
-        view=view,
+    page = environment.get_template(template).render(
+        **content,
         language="zh-CN" if current() == "zh" else current(),
         style=Markup(style),
         script=Markup(script),

@@ -41,9 +41,11 @@ for (const plot of document.querySelectorAll("svg.plot[data-plot]")) {
   let read = null;
   const curves = [...plot.querySelectorAll(".t-line")];
   if (!facts.heat && (curves.length !== facts.panels.length || notes.length !== curves.length)) continue;
+  const others = [...plot.querySelectorAll(".t-other")]; // of a second run, in every panel or none
   const prepare = () => facts.panels.map((panel, place) => {
     const range = curves[place].previousElementSibling;
-    return [panel, points(curves[place]), range.matches(".t-range") ? points(range) : []];
+    const other = others.length === curves.length ? points(others[place]) : [];
+    return [panel, points(curves[place]), range.matches(".t-range") ? points(range) : [], other];
   });
   const leave = () => {
     line.remove();
@@ -63,7 +65,7 @@ for (const plot of document.querySelectorAll("svg.plot[data-plot]")) {
       return undefined;
     }
     read = read || prepare();
-    read.forEach(([[base, height, bottom, top, unit], curve, range], place) => {
+    read.forEach(([[base, height, bottom, top, unit], curve, range, other], place) => {
       // a path is drawn to a tenth of a pixel: no more digits than that
       const digits = Math.max(0, Math.floor(-Math.log10((top - bottom) / height / 10)));
       const value = (y) => (bottom + ((base - y) / height) * (top - bottom))
@@ -71,7 +73,10 @@ for (const plot of document.querySelectorAll("svg.plot[data-plot]")) {
       const mean = nearest(curve, at.x);
       const span = mean && nearest(range, at.x);
       const wide = span && value(span[0]) !== value(span[1]) ? ` (${value(span[0])} to ${value(span[1])})` : "";
-      notes[place].textContent = mean ? `${when}: ${value(mean[1])}${wide} ${unit}`.trim() : `${when}: no reading`;
+      const second = other.length && nearest(other, at.x);
+      const dashed = other.length ? `, ${"dashed"} ${second ? value(second[1]) : "–"}` : "";
+      const first = mean ? `${value(mean[1])}${wide}` : "no reading";
+      notes[place].textContent = mean || second ? `${when}: ${first}${dashed} ${unit}`.trim() : `${when}: no reading`;
     });
     return undefined;
   };

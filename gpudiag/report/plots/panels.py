@@ -49,7 +49,10 @@ class Projection:
 
 @dataclass(frozen=True)
 class Panel:
-    """One series (already in `unit`), its title, colour family and height, and lines beside it."""
+    """One series (already in `unit`), its title, colour family and height, and lines beside it.
+
+    `other` is the same of another run, drawn dashed.
+    """
 
     title: str
     unit: str
@@ -59,28 +62,31 @@ class Panel:
     height: int = 64
     guides: tuple[Guide, ...] = ()
     projection: Projection | None = None
+    other: pd.Series[Any] | None = None
 
     @cached_property
     def figures(self) -> tuple[str, str, str] | None:
         """Lowest, median and highest reading as texts; None if there is none."""
-        values = self.series.to_numpy(dtype=np.float64)
-        finite = values[np.isfinite(values)]
-        if not len(finite):
-            return None
-        return number(finite.min()), number(float(np.median(finite))), number(finite.max())
+        return _figures(self.series)
 
     def in_words(self) -> str:
         """`GPU 0 utilisation, %: 0 to 100, median 34.`, the text alternative of the curve."""
         if self.figures is None:
             return tr("{title}: no reading.", title=self.title)
         low, middle, high = self.figures
-        return tr(
+        said = tr(
             "{title}: {low} to {high}, median {median}.",
             title=self.title,
             low=low,
             high=high,
             median=middle,
         )
+        other = None if self.other is None else _figures(self.other)
+        if other is None:
+            return said
+        low, middle, high = other
+        more = tr("Dashed: {low} to {high}, median {median}.", low=low, high=high, median=middle)
+        return tr("{said} {more}", said=said, more=more)
 
     def note(self) -> str:
         """The words beside the title: the projection if there is one, else two figures."""
@@ -89,6 +95,14 @@ class Panel:
         if self.figures is None:
             return ""
         _, middle, high = self.figures
+        other = None if self.other is None else _figures(self.other)
+        if other is not None:
+            return tr(
+                "median {before}, dashed {after} {unit}",
+                before=middle,
+                after=other[1],
+                unit=self.unit,
+            ).strip()
         return tr(
             "median {median}, max {high} {unit}", median=middle, high=high, unit=self.unit
         ).strip()
@@ -150,8 +164,11 @@ def _panel(
     Gives the lowest and the highest value of its axis.
     """
     trace = envelope(panel.series, sheet.start, sheet.end, buckets)
-    peak = float(trace.high.max()) if len(trace.high) else 0.0
-    lowest = min(0.0, float(trace.low.min()) if len(trace.low) else 0.0)
+    traces = [trace]
+    if panel.other is not None:
+        traces.append(envelope(panel.other, sheet.start, sheet.end, buckets))
+    peak = max(float(one.high.max()) if len(one.high) else 0.0 for one in traces)
+    lowest = min(0.0, *(float(one.low.min()) if len(one.low) else 0.0 for one in traces))
     top = _top(panel, peak)
     sheet.place(base, panel.height, lowest, top)
     sheet.areas("t-episode", [_box(a, b, lowest, top) for a, b in bands])
@@ -169,8 +186,9 @@ def _panel(
         sheet.areas(
             f"t-range f-{panel.family}", [_outline(trace, part) for part in trace.stretches]
         )
-    curves = [np.column_stack([trace.t_s[part], trace.mean[part]]) for part in trace.stretches]
-    sheet.lines(f"t-line f-{panel.family}", curves)
+    for one, css in zip(traces, ("t-line", "t-other"), strict=False):
+        curves = [np.column_stack([one.t_s[part], one.mean[part]]) for part in one.stretches]
+        sheet.lines(f"{css} f-{panel.family}", curves)
     for guide in panel.guides:
         sheet.lines("t-guide", [np.array([(x, guide.value) for x in ends])])
         drop = -5 if guide.value < lowest + 0.6 * (top - lowest) else 14
@@ -180,6 +198,14 @@ def _panel(
         points = [(line.from_t_s, line.from_value), (line.to_t_s, line.to_value)]
         sheet.lines("t-projection", [np.array(points)])
     return lowest, top
+
+
+def _figures(series: pd.Series[Any]) -> tuple[str, str, str] | None:
+    values = series.to_numpy(dtype=np.float64)
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return None
+    return number(finite.min()), number(float(np.median(finite))), number(finite.max())
 
 
 def _top(panel: Panel, peak: float) -> float:
