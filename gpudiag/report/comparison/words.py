@@ -84,5 +84,7 @@ def signed(value: float) -> str:
 def _signed(value: float, unit: str) -> str:
     if unit == "%":
         return tr("{points} points", points=signed(value))
-    sign = "−" if value < 0 else "+" if value > 0 else "±"
-    return f"{sign}{_figure(abs(value), unit)}" if value else "±0"
+    text = _figure(abs(value), unit)
+    if text == _figure(0.0, unit):
+        return "±0"
+    return f"{'−' if value < 0 else '+'}{text}"
