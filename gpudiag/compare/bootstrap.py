@@ -56,13 +56,13 @@ def block_mean(values: Array, weight: Array, least: int = 1) -> Mean | None:
 
 def memory(values: Array) -> float:
     """The autocorrelation time in readings: 0.5 of a series whose readings are independent."""
+    if np.ptp(values) <= 1e-9 * float(np.abs(values).max()):  # what is left is rounding
+        return 0.5
     centred = values - values.mean()
     count = len(centred)
     size = 1 << (2 * count - 1).bit_length()
     spectrum = np.fft.rfft(centred, size)
     products = np.fft.irfft(spectrum * np.conj(spectrum), size)[:count]
-    if products[0] <= 0:
-        return 0.5
     correlations = products / products[0]
     ends = np.flatnonzero(correlations <= 0)
     last = int(ends[0]) if len(ends) else count

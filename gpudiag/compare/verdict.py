@@ -33,6 +33,7 @@ RUN_TO_RUN = 0.02
 ACTIVE_S = 30.0  # of each run; a verdict of a report needs as much
 OTHER_WORK = 1.25  # by which factor memory, or the kind of work, may differ
 OTHER_CLOCK = 1.10
+OTHER_CORES = 0.5  # how many more cores other programs may use before it is said
 _LEAST_MEMORY_PCT = 3.0  # below, a whole per cent is too coarse to compare
 _Z = 1.959964
 
@@ -235,6 +236,17 @@ def _cautions(basis: Basis, first: Measured, second: Measured) -> list[str]:
             tr("{before} GPUs worked in the first run and {after} in the other.",
                before=counts[0], after=counts[1])
         )  # fmt: skip
+    foreign = [run.signals.figure("foreign_cores") for run in (first, second)]
+    cores = [figure for figure in foreign if isinstance(figure, float)]
+    if len(cores) == len(foreign) and abs(cores[0] - cores[1]) >= OTHER_CORES:
+        said.append(
+            tr(
+                "Other programs used {before} cores during the first run and {after} during the "
+                "other: the difference may be theirs.",
+                before=f"{cores[0]:.1f}",
+                after=f"{cores[1]:.1f}",
+            )
+        )
     if not (first.signals.clock.known and second.signals.clock.known):
         said.append(tr("Of one of the runs the times of the samples are not known."))
     return said
