@@ -15,7 +15,16 @@ PACKAGE = Path(__file__).resolve().parents[1] / "gpudiag"
 MAY_IMPORT = {
     "cli": {"commands"},
     "api": {"commands", "compare", "record", "report", "diagnose", "signals", "timeline"},
-    "commands": {"record", "report", "compare", "diagnose", "signals", "timeline", "demo", "doctor"},
+    "commands": {
+        "record",
+        "report",
+        "compare",
+        "diagnose",
+        "signals",
+        "timeline",
+        "demo",
+        "doctor",
+    },
     "doctor": {"record"},
     "report": {"compare", "diagnose", "signals", "timeline"},
     "compare": {"diagnose", "signals", "timeline"},

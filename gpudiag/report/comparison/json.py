@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpudiag.compare.model import Comparison, Estimate
+from gpudiag.report.clean import clean
 from gpudiag.report.comparison.view import PageView
 
 SCHEMA_VERSION = 1
@@ -43,7 +44,7 @@ def _one(one: Comparison, after: str, sentence: str, notes: Sequence[str]) -> di
         "notes": list(notes),
         "ledger": [
             {
-                "name": part.name,
+                "name": clean(part.name, 60),
                 "before_gpu_s": _finite(part.before_s),
                 "after_gpu_s": _finite(part.after_s),
                 "before_share": _finite(part.before_share),
@@ -53,8 +54,8 @@ def _one(one: Comparison, after: str, sentence: str, notes: Sequence[str]) -> di
         ],
         "findings": [
             {
-                "code": change.code,
-                "name": change.name,
+                "code": clean(change.code, 20),
+                "name": clean(change.name, 100),
                 "change": change.kind,
                 "before_cost": _finite(change.before_cost),
                 "after_cost": _finite(change.after_cost),

@@ -26,7 +26,7 @@ def render_markdown(page: PageView) -> str:
 
 
 def _comparison(page: PageView, one: ComparisonView) -> list[str]:
-    heads = (code(page.before), code(one.after), tr("change"))
+    heads = (text(page.before), text(one.after), tr("change"))
     changes = [
         f"- {change.mark} {text(change.title)} {code(change.code)}: **{change.kind}**"
         + (f", {text(change.costs)}" if change.costs else "")
