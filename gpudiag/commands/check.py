@@ -48,7 +48,7 @@ class Result:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    reading.add_arguments(parser)
+    reading.add_arguments(parser, several=True)
     parser.add_argument(
         "--fail-on", choices=(*LEVELS, NEVER), default="high", metavar="SEVERITY",
         help=f"the least severity that fails: {', '.join(LEVELS)}, or {NEVER} (default: high)",
@@ -80,7 +80,7 @@ def _run(args: argparse.Namespace) -> int:
     from gpudiag.resources import rules_dir
 
     with reading.progress(args):
-        timeline = reading.read_timeline(args)
+        timeline = reading.read_run(args)
     rules = load_rules([rules_dir(), *map(Path, args.rules)])
     if args.thresholds:
         rules = with_thresholds(rules, args.thresholds)
@@ -165,7 +165,7 @@ def document(result: Result, args: argparse.Namespace) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "made_by": f"gpudiag {__version__}",
-        "file": clean(args.file, 300),
+        "file": clean(" ".join(args.files), 300),
         "passed": not result.reasons,
         "reasons": [clean(reason) for reason in result.reasons],
         "fail_on": args.fail_on,

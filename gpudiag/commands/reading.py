@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudiag.commands import spoken
+from gpudiag.errors import UsageError
 from gpudiag.units import parse_duration
 
 if TYPE_CHECKING:
@@ -18,9 +19,23 @@ if TYPE_CHECKING:
 _SLOW_BYTES = 5_000_000  # about where reading starts to take a second
 
 
-def add_arguments(parser: argparse.ArgumentParser, *, host: bool = True) -> None:
-    """Declare FILE and what helps to read it."""
-    parser.add_argument("file", metavar="FILE", help="the recording or log; - is standard input")
+def add_arguments(
+    parser: argparse.ArgumentParser, *, host: bool = True, several: bool = False
+) -> None:
+    """Declare FILE (of `several` machines) and what helps to read it."""
+    if several:
+        parser.add_argument(
+            "files", metavar="FILE", nargs="+",
+            help="the recording or log; - is standard input; of a run on several machines one each",
+        )  # fmt: skip
+        parser.add_argument(
+            "--one-run", action="store_true",
+            help="take several FILEs for machines of one run, even if they do not look like it",
+        )  # fmt: skip
+    else:
+        parser.add_argument(
+            "file", metavar="FILE", help="the recording or log; - is standard input"
+        )
     add_time_arguments(parser)
     spoken.add_argument(parser)
     if host:
@@ -41,6 +56,24 @@ def add_time_arguments(parser: argparse.ArgumentParser) -> None:
         "--timezone", metavar="ZONE",
         help="time zone of a log whose times have none: Europe/Berlin, UTC, +02:00",
     )  # fmt: skip
+
+
+def read_run(args: argparse.Namespace) -> Timeline:
+    """The Timeline of FILE, or of the run on several machines that FILEs are of; GpudiagError."""
+    if len(args.files) == 1:
+        return read_timeline(_of_one(args, args.files[0]))
+    if args.host:
+        raise UsageError("--host goes with a single FILE", "leave it out, or name one FILE")
+    if args.files.count("-") > 1:
+        raise UsageError("- is standard input, and can be only one FILE", "name the files")
+    from gpudiag.timeline.cluster.merge import merge_nodes
+
+    timelines = [read_timeline(_of_one(args, file)) for file in args.files]
+    return merge_nodes(timelines, one_run=args.one_run)
+
+
+def _of_one(args: argparse.Namespace, file: str) -> argparse.Namespace:
+    return argparse.Namespace(**{**vars(args), "file": file})
 
 
 def read_timeline(args: argparse.Namespace) -> Timeline:
@@ -69,7 +102,8 @@ def progress(args: argparse.Namespace) -> Iterator[Callable[[str], None]]:
 
     Nothing is shown where it could not be seen, or would be gone before it is read.
     """
-    if not sys.stderr.isatty() or _size(args.file) < _SLOW_BYTES:
+    files = args.files if hasattr(args, "files") else [args.file]
+    if not sys.stderr.isatty() or sum(map(_size, files)) < _SLOW_BYTES:
         yield lambda step: None
         return
     from rich.console import Console

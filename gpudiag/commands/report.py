@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ examples:
   gpudiag report run.csv                    writes run.html
   gpudiag report gpu_log.csv -o page.html
   gpudiag report log_without_times.csv --interval 5s
+  gpudiag report run-node*.csv              one run on several machines, a recording each
   gpudiag report gpu.csv --host cpu.log     with a log of the CPU side beside it
   gpudiag report run.csv --format text      prints to the terminal
   gpudiag report run.csv -o - > page.html
@@ -39,7 +41,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    reading.add_arguments(parser)
+    reading.add_arguments(parser, several=True)
     where = "where to write (default: FILE with the ending .html); - is standard output"
     add_output_arguments(parser, where, "html")
     parser.add_argument(
@@ -88,22 +90,32 @@ def _written(args: argparse.Namespace, form: Format) -> int:
 
 def _target(args: argparse.Namespace, form: Format) -> Path | None:
     """Where to write; None is standard output. Raises UsageError before the work is done."""
-    if args.output == "-" or (args.output is None and (form != "html" or args.file == "-")):
+    first = args.files[0]
+    if args.output == "-" or (args.output is None and (form != "html" or "-" in args.files)):
         return None
     output = args.output
     if output is None:
-        path = Path(args.file)
+        path = Path(first) if len(args.files) == 1 else _common(args.files)
         if not path.name:
-            raise UsageError(f"{args.file or 'an empty name'} is no file", "name a recording")
+            raise UsageError(f"{first or 'an empty name'} is no file", "name a recording")
         output = str(
             path.with_name(path.name + ".html" if not path.suffix else path.stem + ".html")
         )
     return writing.target(
         output,
-        (args.file, args.host),
+        (*args.files, args.host),
         replace=lambda path: args.force or ours(path),
         refusal=" and was not made by gpudiag",
     )
+
+
+def _common(files: Sequence[str]) -> Path:
+    """`run.csv` of `run-node0.csv run-node1.csv`: what their names begin with."""
+    first = Path(files[0])
+    stems = [Path(file).stem for file in files]
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*stems, strict=False))
+    begin = "".join(letters[0] for letters in same)
+    return first.with_name(begin.rstrip("-_. 0123456789") or "nodes").with_suffix(first.suffix)
 
 
 def _diagnosed(args: argparse.Namespace) -> tuple[Diagnosis, Timeline]:
@@ -117,7 +129,7 @@ def _work(args: argparse.Namespace, tell: Callable[[str], None]) -> tuple[Diagno
     from gpudiag.diagnose.thresholds import with_thresholds
     from gpudiag.resources import rules_dir
 
-    timeline = reading.read_timeline(args)
+    timeline = reading.read_run(args)
     tell("diagnosing")
     rules = load_rules([rules_dir(), *map(Path, args.rules)])
     if args.thresholds:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gpudiag.diagnose.check import Result, check
+from gpudiag.diagnose.cluster import (
+    BETWEEN,
+    checks_of,
+    findings_of,
+    ledger_of,
+    own_diagnoses,
+    split,
+)
 from gpudiag.diagnose.compiled import CompiledRule, compile_rule
 from gpudiag.diagnose.evaluate import Evaluator, Signals
 from gpudiag.diagnose.findings import finding_from
@@ -20,11 +29,14 @@ from gpudiag.diagnose.thresholds import changes, limits_from
 from gpudiag.diagnose.truth import Unknown
 from gpudiag.diagnose.verdict import Facts, limits_of, verdict_of
 from gpudiag.diagnose.wording import spoken
+from gpudiag.gpu_names import named, names_of
 from gpudiag.language import retold, tr
 from gpudiag.signals.base import REGISTRY
 from gpudiag.signals.clock import clock_of
 from gpudiag.signals.compute import SignalSet
-from gpudiag.timeline.model import Timeline
+from gpudiag.signals.used import used_gpus
+from gpudiag.timeline.cluster.model import ClusterTimeline
+from gpudiag.timeline.model import Event, Timeline
 
 HEADLINES = (
     "recording_s",
@@ -44,7 +56,49 @@ def diagnose(timeline: Timeline, rules: Sequence[Rule] | None = None) -> Diagnos
     chosen = load_rules() if rules is None else rules
     # cells may be near the largest figure there is: what overflows becomes unknown, silently
     with np.errstate(all="ignore"):
-        return _diagnose(timeline, chosen)
+        if isinstance(timeline, ClusterTimeline):
+            with named(names_of(timeline.start)):
+                return _diagnose_machines(timeline, chosen)
+        return _diagnose(timeline, [rule for rule in chosen if rule.name not in BETWEEN])
+
+
+def _diagnose_machines(timeline: ClusterTimeline, chosen: Sequence[Rule]) -> Diagnosis:
+    """The GPUs of all machines beside each other, and each machine for itself."""
+    across, within = split(chosen)
+    signals = SignalSet(_with_used(timeline), limits_from(chosen))
+    evaluator = Evaluator(signals)
+    symbols = vocabulary(REGISTRY)
+    found, checks = evaluate([compile_rule(spoken(rule), symbols) for rule in across], evaluator)
+    own = own_diagnoses(timeline, within)
+    findings = tuple(sorted([*found, *findings_of(own)], key=_order))
+    order = {rule.code: place for place, rule in enumerate(chosen)}
+    every = tuple(sorted([*checks, *checks_of(own)], key=lambda check: order[check.rule.code]))
+    cpu_side = all(node.timeline.column("main_cpu_pct") is not None for node in timeline.nodes)
+    facts = replace(Facts.of(evaluator), cpu_side=cpu_side)
+    state, sentence = verdict_of(facts, findings, every)
+    return Diagnosis(
+        state,
+        sentence,
+        findings,
+        every,
+        ledger_of(own),
+        framework_of(timeline.nodes[0].timeline),
+        (*limits_of(facts), *changes(chosen)),
+        _figures(signals),
+    )
+
+
+def _with_used(timeline: ClusterTimeline) -> ClusterTimeline:
+    """With the GPUs that the run uses as each machine's own recording tells them."""
+    gpus: list[int] = []
+    reasons: dict[str, None] = {}
+    for node in timeline.nodes:
+        used = used_gpus(node.timeline)
+        gpus += [node.numbers[gpu] for gpu in used.gpus]
+        reasons[used.reason] = None
+    data = {"gpus": gpus, "reason": "; ".join(reasons)}
+    event = Event(0.0, "gpus-used", "those of each machine", data)
+    return replace(timeline, events=(*timeline.events, event))
 
 
 def _diagnose(timeline: Timeline, chosen: Sequence[Rule]) -> Diagnosis:

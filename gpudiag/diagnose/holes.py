@@ -9,13 +9,14 @@ gives None: each place that says a text decides what it then leaves out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpudiag.diagnose.evaluate import Evaluator
 from gpudiag.diagnose.expression import parse
 from gpudiag.diagnose.nodes import Context, ExpressionError, Node
 from gpudiag.diagnose.truth import Figure, Unknown
+from gpudiag.gpu_names import gpu_name, gpus_in_words, node_name
 from gpudiag.language import current, retold, tr
 from gpudiag.units import format_duration
 
@@ -60,6 +61,8 @@ FORMATS: Mapping[str, Callable[[float], str]] = {
         tr("1 GPU") if f"{value:.0f}" == "1" else tr("{count} GPUs", count=f"{value:.0f}")
     ),
     "x": lambda value: f"{_general(value)}×",
+    "gpu": lambda value: gpu_name(round(value)),
+    "node": lambda value: node_name(round(value)),
 }
 
 
@@ -179,16 +182,8 @@ def _part(part: str | Hole, filling: Filling) -> str | None:
     if isinstance(part, str):
         return part
     if part.node is None:
-        return str(filling.gpu) if part.place == "gpu" else gpus_in_words(filling.gpus)
+        if part.place == "gpus":
+            return gpus_in_words(filling.gpus)
+        return "" if filling.gpu is None else gpu_name(filling.gpu)
     figure = filling.evaluator.figure(part.node, filling.gpu, filling.cost)
     return None if isinstance(figure, Unknown) else FORMATS[part.form](figure)
-
-
-def gpus_in_words(gpus: Sequence[int]) -> str:
-    """`GPU 3`, `GPUs 0 and 3`, `GPUs 0, 1 and 4`; `GPUs 0 to 7` where they follow each other."""
-    names = [str(gpu) for gpu in gpus]
-    if len(names) == 1:
-        return tr("GPU {gpu}", gpu=names[0])
-    if len(names) > 2 and list(gpus) == list(range(gpus[0], gpus[-1] + 1)):
-        return tr("GPUs {first} to {last}", first=names[0], last=names[-1])
-    return tr("GPUs {others} and {last}", others=tr(", ").join(names[:-1]), last=names[-1])

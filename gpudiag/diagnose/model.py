@@ -140,7 +140,8 @@ class Finding:
 
     `cost` is the share of the run's GPU time lost (0 to 1), `bound` the upper bound of the
     speed-up, 1/(1-cost-its error); both None where no figure can be given honestly. `gpus` is empty
-    for a finding about the whole run.
+    for a finding about the whole run. `node` is the machine whose figures are told, where the run
+    was on several and the finding is about one.
     """
 
     rule: Rule
@@ -153,6 +154,7 @@ class Finding:
     episodes: tuple[Episode, ...]
     evidence: tuple[str, ...]
     causes: tuple[CauseVerdict, ...]
+    node: str = ""
 
     def _repr_html_(self) -> str:  # in a notebook
         from gpudiag.diagnose.display import finding_html

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import Any
 
 from gpudiag import __version__
 from gpudiag.diagnose.model import CauseVerdict, Diagnosis, Finding, Framework, Ledger, Remedy
+from gpudiag.gpu_names import named, names_of
 from gpudiag.language import tr
 from gpudiag.masking import masked_command
 from gpudiag.report import words
@@ -27,6 +29,7 @@ from gpudiag.report.view import (
     RemedyView,
     View,
 )
+from gpudiag.timeline.cluster.model import ClusterTimeline
 from gpudiag.timeline.model import Timeline
 from gpudiag.units import format_duration
 
@@ -35,6 +38,7 @@ _KINDS = {
     "pauses": "pause", "imbalance": "imbalance", "idle_gpus": "idle", "start_up": "start",
     "between": "rest", "after": "rest", "no_data": "nodata",
 }  # fmt: skip
+_MOST_MACHINES = 4  # that are named
 _NOT_SEEN = "Not seen in this recording."  # of a rule without words of its own for that
 _BUILT_ON: dict[Framework, tuple[Framework, ...]] = {
     "any": ("pytorch", "paddle"),  # not known: what most readers use stands open
@@ -45,6 +49,11 @@ _BUILT_ON: dict[Framework, tuple[Framework, ...]] = {
 
 def build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
     """The report on `timeline`. `figures`: draw them (loads matplotlib), as a page needs."""
+    with named(names_of(timeline.start)):
+        return _build(diagnosis, timeline, figures=figures)
+
+
+def _build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
     command = _command(timeline)
     drawn = _figures(diagnosis, timeline) if figures else {}
     total = diagnosis.ledger.wall_s * len(diagnosis.ledger.gpus)
@@ -85,16 +94,18 @@ def build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
 
 
 def _figures(diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Figure]:
-    from gpudiag.report.plots import choose
+    from gpudiag.report.plots import choose, machines
 
-    drawn = {
-        f"finding-{place}": choose.finding_figure(timeline, finding, f"finding-{place}-plot")
+    # of one machine every GPU is drawn, of several every machine
+    plots: Any = machines if isinstance(timeline, ClusterTimeline) else choose
+    drawn: dict[str, Figure | None] = {
+        f"finding-{place}": plots.finding_figure(timeline, finding, f"finding-{place}-plot")
         for place, finding in enumerate(diagnosis.findings, 1)
     }
-    drawn["overview"] = choose.overview_figure(timeline)
+    drawn["overview"] = plots.overview_figure(timeline)
     drawn["heat"] = choose.heat_figure(timeline)
-    drawn["memory"] = choose.memory_figure(timeline, diagnosis.findings)
-    drawn["devices"] = choose.device_figure(timeline)
+    drawn["memory"] = plots.memory_figure(timeline, diagnosis.findings)
+    drawn["devices"] = plots.device_figure(timeline)
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
@@ -116,9 +127,19 @@ def _facts(diagnosis: Diagnosis, timeline: Timeline) -> tuple[tuple[str, str], .
         (tr("Framework"), framework if diagnosis.framework != "any" else ""),
         (tr("Started"), words.moment(timeline.start.get("time"))),
         (tr("Host"), clean(host.get("hostname") or "", 80)),
+        (tr("Machines"), _machines(timeline)),
         (tr("Ended with"), _failure(timeline)),
     ]
     return tuple((name, text) for name, text in facts if text)
+
+
+def _machines(timeline: Timeline) -> str:
+    """`8: node0 to node7` of a run on several; empty of one."""
+    if not isinstance(timeline, ClusterTimeline):
+        return ""
+    names = [node.name for node in timeline.nodes]
+    shown = tr(", ").join(names if len(names) <= _MOST_MACHINES else [names[0], "…", names[-1]])
+    return tr("{name}: {value}", name=len(names), value=clean(shown, 300))
 
 
 def _failure(timeline: Timeline) -> str:
@@ -177,6 +198,7 @@ def _finding(
         stakes=words.stakes(finding.cost, finding.bound, finding.confidence, total_gpu_s),
         where=words.where(finding.gpus),
         gpus=finding.gpus,
+        node=clean(finding.node, 60),
         summary=clean(finding.summary),
         meaning=clean_code(rule.meaning.strip()),
         cost=finding.cost,
@@ -239,8 +261,14 @@ def _checks(diagnosis: Diagnosis, outcome: str) -> tuple[CheckView, ...]:
     )
 
 
+def _paths(timeline: Timeline) -> str:
+    if isinstance(timeline, ClusterTimeline):
+        return shlex.join(node.timeline.source.path for node in timeline.nodes)
+    return shlex.quote(timeline.source.path)
+
+
 def _repeat(timeline: Timeline, command: str) -> tuple[tuple[str, str], ...]:
-    path = clean(shlex.quote(timeline.source.path), 1000)
+    path = clean(_paths(timeline), 4000)
     # a kernel is no command to be typed
     program = command if command and "ipykernel" not in command else "python train.py"
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpudiag.gpu_names import gpu_name
 from gpudiag.language import tr
 from gpudiag.masking import MASK, is_secret
 from gpudiag.report.clean import clean
@@ -119,6 +120,11 @@ def _unit(facts: Mapping[str, Any], key: str, write: Any) -> str:
     return UNKNOWN if value is None else str(write(value))
 
 
+def _number(facts: Mapping[str, Any]) -> str:
+    index = facts.get("index", UNKNOWN)
+    return clean(gpu_name(index) if isinstance(index, int) else index, 60)
+
+
 def _pcie(facts: Mapping[str, Any]) -> str:
     gen, lanes = figure(facts.get("pcie_gen_max")), figure(facts.get("pcie_lanes_max"))
     if gen is None or lanes is None:
@@ -128,7 +134,7 @@ def _pcie(facts: Mapping[str, Any]) -> str:
 
 _ALWAYS = ("GPU", "Name", "Memory", "UUID")
 _GPU_FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "GPU": lambda facts: clean(facts.get("index", UNKNOWN), 20),
+    "GPU": _number,
     "Name": lambda facts: _text(facts, "name"),
     "Memory": lambda facts: _unit(facts, "mem_total_mib", mebibytes),
     "Driver": lambda facts: _text(facts, "driver"),

@@ -61,6 +61,7 @@ def _finding(finding: FindingView) -> dict[str, Any]:
         "severity": finding.severity,
         "confidence": finding.confidence,
         "gpus": list(finding.gpus),
+        "node": finding.node or None,
         "summary": finding.summary,
         "cost": _finite(finding.cost),
         "bound": _finite(finding.bound),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpudiag.gpu_names import gpu_name
 from gpudiag.language import tr
 from gpudiag.timeline.columns import Column, parse_name
 
@@ -108,7 +109,7 @@ def _label(column: Column, device: int | None) -> Label:
     if device is not None:
         title = tr(
             "GPU {gpu} {title}" if column.scope == "gpu" else "Rank {gpu} {title}",
-            gpu=device,
+            gpu=gpu_name(device) if column.scope == "gpu" else device,
             title=title,
         )
     unit = tr(_UNITS.get(column.unit, column.unit))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from gpudiag.gpu_names import listed
 from gpudiag.language import retold, tr
 from gpudiag.report.clean import clean
 from gpudiag.report.labels import label
-from gpudiag.report.words import listed, where
+from gpudiag.report.words import where
 from gpudiag.timeline.columns import parse_name
 
 _UNMEASURED = re.compile(r"(\w{1,80}) was not measured(?:: (.*))?", re.ASCII | re.DOTALL)

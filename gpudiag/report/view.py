@@ -104,6 +104,7 @@ class FindingView:
     stakes: tuple[tuple[str, str, str], ...]  # what, the figure or word, the rest of the sentence
     where: str
     gpus: tuple[int, ...]
+    node: str
     summary: str
     meaning: str
     cost: float | None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gpudiag.diagnose.model import Confidence
+from gpudiag.gpu_names import gpus_in_words
 from gpudiag.language import current, tr
 from gpudiag.report.labels import number, percent
 from gpudiag.units import format_duration
@@ -106,18 +107,7 @@ def stakes(
 
 def where(gpus: Sequence[int]) -> str:
     """`the whole run`, `GPU 3`, `GPUs 0, 1 and 3`, `GPUs 0 to 7`."""
-    if not gpus:
-        return tr("the whole run")
-    if len(gpus) > 2 and list(gpus) == list(range(gpus[0], gpus[0] + len(gpus))):
-        return tr("GPUs {first} to {last}", first=gpus[0], last=gpus[-1])
-    names = listed([str(gpu) for gpu in gpus])
-    return tr("GPU {gpu}", gpu=names) if len(gpus) == 1 else tr("GPUs {gpus}", gpus=names)
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *first, last = names or ("",)
-    return tr("{others} and {last}", others=tr(", ").join(first), last=last) if first else last
+    return gpus_in_words(gpus) if gpus else tr("the whole run")
 
 
 def moment(iso: object) -> str:

@@ -12,6 +12,7 @@ from gpudiag.signals import (  # noqa: F401 - each registers its signals
     hostmem,
     link,
     memory,
+    nodes,
     peers,
     quality,
     ranks,

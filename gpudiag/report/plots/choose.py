@@ -44,7 +44,7 @@ def finding_figure(timeline: Timeline, finding: Finding, ident: str) -> Figure |
     if absent:
         titles = tr(", ").join(f"“{title(name)}”" for name in absent[:6])
         words.append(tr("No reading of {columns}.", columns=titles))
-    return _figure(timeline, ident, heading, drawn, finding.episodes, words)
+    return framed(timeline, ident, heading, drawn, finding.episodes, words)
 
 
 def overview_figure(timeline: Timeline) -> Figure | None:
@@ -52,7 +52,7 @@ def overview_figure(timeline: Timeline) -> Figure | None:
     gpus = [f"gpu{gpu}_util_pct" for gpu in timeline.gpus]
     drawn = panels(timeline, gpus, _height(len(gpus) + 2))
     drawn += panels(timeline, _risen(timeline, _OVERVIEW), 44)
-    return _figure(timeline, "overview", tr("All GPUs and the host over the run"), drawn)
+    return framed(timeline, "overview", tr("All GPUs and the host over the run"), drawn)
 
 
 def heat_figure(timeline: Timeline) -> Figure | None:
@@ -79,14 +79,14 @@ def memory_figure(timeline: Timeline, findings: Sequence[Finding]) -> Figure | N
     names = [f"gpu{gpu}_mem_used_mib" for gpu in timeline.gpus]
     drawn = panels(timeline, names, _height(len(names) + 1), memory_ahead(timeline, findings))
     drawn += panels(timeline, _risen(timeline, _MEMORY), 44)
-    return _figure(timeline, "memory", tr("Memory of the GPUs and the host"), drawn)
+    return framed(timeline, "memory", tr("Memory of the GPUs and the host"), drawn)
 
 
 def device_figure(timeline: Timeline) -> Figure | None:
     """Power, clock and temperature of every GPU."""
     names = [f"gpu{gpu}_{name}" for gpu in timeline.gpus for name in _DEVICE]
     drawn = panels(timeline, names, _LOW)
-    return _figure(timeline, "devices", tr("Power, clock and temperature of every GPU"), drawn,
+    return framed(timeline, "devices", tr("Power, clock and temperature of every GPU"), drawn,
                    buckets=BUCKETS // 2)  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _risen(timeline: Timeline, names: Iterable[str]) -> list[str]:
     ]
 
 
-def _figure(
+def framed(
     timeline: Timeline,
     ident: str,
     heading: str,
@@ -120,6 +120,7 @@ def _figure(
     words: Sequence[str] = (),
     buckets: int = BUCKETS,
 ) -> Figure | None:
+    """The panels as a figure on the time axis of the run, `words` below it; None without any."""
     times = timeline.frame.index
     if not drawn or len(times) < 2:  # a single moment makes no plot
         return None

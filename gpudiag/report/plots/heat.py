@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpudiag.gpu_names import gpu_name
 from gpudiag.language import tr
 from gpudiag.report.labels import number
 from gpudiag.report.plots.axis import count_ticks, time_ticks
@@ -28,6 +29,7 @@ LEVELS = (
     ("e", 95.0, "75 to 95"),
     ("f", float("inf"), "95 to 100 %"),
 )
+_WIDEST = 8  # characters beside a row
 _KEY = 84  # pixels for a level in the key
 
 
@@ -72,16 +74,24 @@ def draw(ident: str, title: str, drawn: Sequence[Row], timeline: Timeline) -> st
         edges = np.linspace(sheet.start, sheet.end, len(row.cells) + 1)
         for letter, boxes in _boxes(row.cells, edges).items():
             sheet.areas(f"t-heat h-{letter}", boxes)
-        sheet.text("t-tick", sheet.left - 7, base - 4, f"GPU {row.gpu}", "right")
+        sheet.text("t-tick", sheet.left - 7, base - 4, _short(row.gpu), "right")
     for tick, (x, text) in enumerate((time_ticks if known else count_ticks)(start, end)):
         css = "t-tick" if tick % 2 == 0 else "t-tick t-odd"
         sheet.text(css, sheet.x(x), height - BOTTOM + 20, text, "center")
     facts = {
         "known": known,
-        "heat": [[TOP + GAP, ROW + GAP], [row.gpu for row in drawn]],
+        "heat": [[TOP + GAP, ROW + GAP], [gpu_name(row.gpu) for row in drawn]],
         "levels": {letter: tr(text).removesuffix(" %") for letter, _, text in LEVELS},
     }
     return sheet.svg(ident, title, _in_words(drawn), facts)
+
+
+def _short(gpu: int) -> str:
+    """What fits beside a row: `GPU 3`, `node5:3`, the end of a longer name."""
+    name = gpu_name(gpu)
+    if ":" not in name:
+        return f"GPU {name}"
+    return name if len(name) <= _WIDEST else f"…{name[-_WIDEST + 1 :]}"
 
 
 def _boxes(cells: Array, edges: Array) -> dict[str, list[Array]]:
@@ -119,5 +129,5 @@ def _in_words(drawn: Sequence[Row]) -> str:
     for row in drawn:
         known = row.cells[np.isfinite(row.cells)]
         mean = number(float(known.mean())) if len(known) else tr("no")
-        means.append(tr("GPU {gpu}: {mean} %", gpu=row.gpu, mean=mean))
+        means.append(tr("GPU {gpu}: {mean} %", gpu=gpu_name(row.gpu), mean=mean))
     return tr("Mean utilisation. {means}.", means=tr(", ").join(means))

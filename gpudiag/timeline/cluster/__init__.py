@@ -1,0 +1,1 @@
+"""② The recordings of several machines as one run."""
