@@ -22,11 +22,22 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUNS = ROOT / "tests" / "fixtures" / "runs"
 _FENCE = re.compile(r"^ *(?P<ticks>```+|~~~+) *(?P<info>[^`\n]*)$")
 
+
+def _of_machine(place: int) -> str:
+    """The recording of one machine of a run on several."""
+    text = (RUNS / "demo-starvation.csv").read_text(encoding="utf-8")
+    host, rank = f'"hostname":"node{place}"', f'"rank":{{"SLURM_NODEID":"{place}"'
+    text = re.sub(r'"hostname":"[^"]*"', host, text, count=1)
+    return re.sub(r'"rank":\{', f"{rank}", text, count=1).replace(f'{rank}"', f'{rank},"')
+
+
 # files that a reader has: copies of fixtures, or texts
 FILES: dict[str, Path | str] = {
     "run.csv": RUNS / "demo-starvation.csv",
     "before.csv": RUNS / "demo-starvation.csv",
     "after.csv": RUNS / "demo-starvation.csv",
+    "run-node0.csv": _of_machine(0),
+    "run-node1.csv": _of_machine(1),
     "gpu_log.csv": ROOT / "tests" / "fixtures" / "tutorial" / "gpu_log_1gpu.csv",
     "train.py": "import sys, time\ntime.sleep(0.3)\nprint('trained', *sys.argv[1:])\n",
     "prepare.py": "print('prepared')\n",

@@ -27,6 +27,7 @@ from gpudiag.diagnose.model import (
 )
 from gpudiag.diagnose.nodes import Node
 from gpudiag.diagnose.truth import Figure, Unknown
+from gpudiag.gpu_names import gpu_name, gpus_in_words
 from gpudiag.language import tr
 
 MOST_GPUS_IN_EVIDENCE = 8
@@ -140,16 +141,28 @@ def _rung(
 
 
 def _evidence(texts: tuple[Text, ...], fillings: list[Filling]) -> tuple[str, ...]:
-    """The texts without a missing hole; one that names its {gpu} is said of each GPU."""
+    """The texts without a missing hole; one that names its {gpu} is said of each GPU, and once of
+    those of which it says the same."""
     said: list[str] = []
     for text in texts:
-        names_gpu = any(not isinstance(part, str) and part.place == "gpu" for part in text)
-        chosen = fillings[:MOST_GPUS_IN_EVIDENCE] if names_gpu else fillings[:1]
-        for filling in sorted(chosen, key=lambda f: f.gpu or 0):
-            filled = fill(text, filling)
-            if filled is not None:
-                said.append(filled)
+        if any(not isinstance(part, str) and part.place == "gpu" for part in text):
+            said += _of_each(text, fillings)
+        elif (filled := fill(text, fillings[0])) is not None:
+            said.append(filled)
     return tuple(said)
+
+
+def _of_each(text: Text, fillings: list[Filling]) -> list[str]:
+    alike: dict[str, list[int]] = {}
+    for filling in fillings:
+        filled = fill(text, filling)
+        if filled is not None and filling.gpu is not None:
+            without = filled.replace(f"GPU {gpu_name(filling.gpu)}", "\0")
+            alike.setdefault(without, []).append(filling.gpu)
+    # the worst GPUs stand first in `fillings`; they are told in the order of their numbers
+    groups = sorted((sorted(gpus), said) for said, gpus in [*alike.items()][:MOST_GPUS_IN_EVIDENCE])
+    told = [said.replace("\0", gpus_in_words(gpus)) for gpus, said in groups]
+    return [text[:1].upper() + text[1:] for text in told]
 
 
 def _verdict(cause: CompiledCause, fillings: list[Filling]) -> CauseVerdict:

@@ -151,6 +151,8 @@ def fill_code(text: Text, filling: Filling) -> str:
     said, notes = "", {}
     for part in text:
         filled = _part(part, filling)
+        if isinstance(part, Hole) and part.place == "gpu" and filled:
+            filled = filled.rpartition(":")[2]  # where it is typed, the GPU has its own number
         if filled is None and isinstance(part, Hole) and part.fallback:
             why = tr("; ").join(map(retold, missing_of((part,), filling)))
             notes[said.count("\n")] = tr("  # a first try, not computed: {why}", why=why)

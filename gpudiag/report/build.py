@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Any
 
 from gpudiag import __version__
 from gpudiag.diagnose.model import CauseVerdict, Diagnosis, Finding, Framework, Ledger, Remedy
 from gpudiag.gpu_names import named, names_of
 from gpudiag.language import tr
-from gpudiag.masking import masked_command
 from gpudiag.report import words
 from gpudiag.report.brief import brief
 from gpudiag.report.clean import clean, clean_code
-from gpudiag.report.environment import environment, mapping, settings
+from gpudiag.report.environment import environment, settings
+from gpudiag.report.facts import command, facts, repeat, title
 from gpudiag.report.labels import percents
-from gpudiag.report.quality import quality, span_s
+from gpudiag.report.quality import quality
 from gpudiag.report.reasons import reasons
 from gpudiag.report.view import (
     CauseView,
@@ -31,14 +29,12 @@ from gpudiag.report.view import (
 )
 from gpudiag.timeline.cluster.model import ClusterTimeline
 from gpudiag.timeline.model import Timeline
-from gpudiag.units import format_duration
 
 _KINDS = {
     "busy": "busy", "input_wait": "input", "main_bound": "main", "unexplained": "unknown",
     "pauses": "pause", "imbalance": "imbalance", "idle_gpus": "idle", "start_up": "start",
     "between": "rest", "after": "rest", "no_data": "nodata",
 }  # fmt: skip
-_MOST_MACHINES = 4  # that are named
 _NOT_SEEN = "Not seen in this recording."  # of a rule without words of its own for that
 _BUILT_ON: dict[Framework, tuple[Framework, ...]] = {
     "any": ("pytorch", "paddle"),  # not known: what most readers use stands open
@@ -54,7 +50,7 @@ def build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
 
 
 def _build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
-    command = _command(timeline)
+    typed = command(timeline)
     drawn = _figures(diagnosis, timeline) if figures else {}
     total = diagnosis.ledger.wall_s * len(diagnosis.ledger.gpus)
     ledger, fine = _ledger(diagnosis.ledger), _checks(diagnosis, "fine")
@@ -63,16 +59,17 @@ def _build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
         _finding(finding, diagnosis.framework, total, drawn.get(f"finding-{place}"))
         for place, finding in enumerate(diagnosis.findings, 1)
     )
-    recorded = timeline.column("main_cpu_pct") is not None
+    each = [node.timeline for node in getattr(timeline, "nodes", ())] or [timeline]
+    recorded = all(one.column("main_cpu_pct") is not None for one in each)
     return View(
         file=clean(timeline.source.path, 300),
-        title=clean(PurePath(timeline.source.path).name or "recording", 120),
+        title=title(timeline),
         state=diagnosis.state,
         symbol=words.SYMBOLS[diagnosis.state],
         sentence=words.verdict(clean(diagnosis.sentence, 600)),
         brief=brief(diagnosis.state, ledger, findings, fine, unchecked, recorded=recorded),
-        facts=_facts(diagnosis, timeline),
-        command=command,
+        facts=facts(diagnosis, timeline),
+        command=typed,
         framework=words.FRAMEWORKS[diagnosis.framework],
         ledger=ledger,
         findings=findings,
@@ -87,7 +84,7 @@ def _build(diagnosis: Diagnosis, timeline: Timeline, *, figures: bool) -> View:
         environment=environment(timeline),
         settings=settings(timeline),
         quality=quality(timeline),
-        repeat=_repeat(timeline, command),
+        repeat=repeat(timeline, typed),
         figures=tuple((clean(name, 100), value) for name, value in diagnosis.figures.items()),
         made_by=f"gpudiag {__version__}",
     )
@@ -107,59 +104,6 @@ def _figures(diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Figure]:
     drawn["memory"] = plots.memory_figure(timeline, diagnosis.findings)
     drawn["devices"] = plots.device_figure(timeline)
     return {name: figure for name, figure in drawn.items() if figure is not None}
-
-
-def _command(timeline: Timeline) -> str:
-    parts = timeline.start.get("command")
-    if isinstance(parts, str):
-        return clean(parts, 600)
-    if not isinstance(parts, Sequence) or not parts:
-        return ""
-    return clean(shlex.join(masked_command([str(part) for part in parts])), 600)
-
-
-def _facts(diagnosis: Diagnosis, timeline: Timeline) -> tuple[tuple[str, str], ...]:
-    span, framework = span_s(timeline), words.FRAMEWORKS[diagnosis.framework]
-    host = mapping(timeline.start.get("host"))
-    facts = [
-        (tr("Duration"), format_duration(span) if span is not None else tr("not known")),
-        (tr("GPUs"), _gpus(timeline)),
-        (tr("Framework"), framework if diagnosis.framework != "any" else ""),
-        (tr("Started"), words.moment(timeline.start.get("time"))),
-        (tr("Host"), clean(host.get("hostname") or "", 80)),
-        (tr("Machines"), _machines(timeline)),
-        (tr("Ended with"), _failure(timeline)),
-    ]
-    return tuple((name, text) for name, text in facts if text)
-
-
-def _machines(timeline: Timeline) -> str:
-    """`8: node0 to node7` of a run on several; empty of one."""
-    if not isinstance(timeline, ClusterTimeline):
-        return ""
-    names = [node.name for node in timeline.nodes]
-    shown = tr(", ").join(names if len(names) <= _MOST_MACHINES else [names[0], "…", names[-1]])
-    return tr("{name}: {value}", name=len(names), value=clean(shown, 300))
-
-
-def _failure(timeline: Timeline) -> str:
-    """How the program failed; empty if it did not, or if the recording does not say."""
-    end = mapping(timeline.end)
-    if end.get("signal") is not None:
-        return tr("signal {signal}", signal=clean(end["signal"], 40))
-    code = end.get("exit_code")
-    return tr("exit code {code}", code=clean(code, 40)) if code not in (None, 0) else ""
-
-
-def _gpus(timeline: Timeline) -> str:
-    """`2 × NVIDIA A100-SXM4-80GB`; several models are listed."""
-    counts: dict[str, int] = {}
-    for gpu in timeline.gpus:
-        name = clean(timeline.gpu_facts(gpu).get("name") or tr("GPU of unknown model"), 80)
-        counts[name] = counts.get(name, 0) + 1
-    return tr(", ").join(f"{count} × {name}" for name, count in counts.items()) or tr(
-        "none recorded"
-    )
 
 
 def _ledger(ledger: Ledger) -> LedgerView:
@@ -258,20 +202,4 @@ def _checks(diagnosis: Diagnosis, outcome: str) -> tuple[CheckView, ...]:
         )
         for check in diagnosis.checks
         if check.outcome == outcome and (check.text or check.missing or outcome == "superseded")
-    )
-
-
-def _paths(timeline: Timeline) -> str:
-    if isinstance(timeline, ClusterTimeline):
-        return shlex.join(node.timeline.source.path for node in timeline.nodes)
-    return shlex.quote(timeline.source.path)
-
-
-def _repeat(timeline: Timeline, command: str) -> tuple[tuple[str, str], ...]:
-    path = clean(_paths(timeline), 4000)
-    # a kernel is no command to be typed
-    program = command if command and "ipykernel" not in command else "python train.py"
-    return (
-        (tr("Make this page again"), f"gpudiag report {path}"),
-        (tr("Record such a run again"), f"gpudiag record -o run.csv -- {program}"),
     )

@@ -26,6 +26,7 @@ TOPICS = {
     "growth": "Growth of GPU memory",
     "hostmem": "Main memory of the run",
     "peers": "Power and clock of fully utilised GPUs",
+    "nodes": "The machines of one run beside each other",
     "link": "The PCIe link",
     "throttling": "What holds the clock down",
     "frozen": "Whether the run is stuck",

@@ -17,6 +17,7 @@ from gpudiag.gpu_names import named
 from gpudiag.language import tr
 from gpudiag.report.labels import label
 from gpudiag.report.plots import choose
+from gpudiag.report.plots.axis import nice_top
 from gpudiag.report.plots.envelope import Array
 from gpudiag.report.plots.panels import Panel
 from gpudiag.report.view import Figure
@@ -55,7 +56,10 @@ def overview_figure(timeline: ClusterTimeline) -> Figure | None:
 def memory_figure(timeline: ClusterTimeline, findings: Sequence[Finding]) -> Figure | None:
     """The memory of the fullest GPU of each machine."""
     drawn = _panels(timeline, "mem_used_mib", lambda table: np.nanmax(table, axis=0))
-    drawn = [replace(one, series=one.series / _GIB, unit="GiB") for one in drawn]
+    drawn = [
+        replace(one, series=one.series / _GIB, unit="GiB", top=one.top and one.top / _GIB)
+        for one in drawn
+    ]
     title = tr("Memory of the fullest GPU of each machine, GiB")
     return choose.framed(timeline, "memory", title, drawn)
 
@@ -72,7 +76,8 @@ def _means(timeline: ClusterTimeline, name: str) -> list[Panel]:
 
 
 def _panels(timeline: ClusterTimeline, name: str, how: Callable[[Array], Array]) -> list[Panel]:
-    found = label(f"gpu0_{name}")
+    with named(None):
+        found = label(f"gpu0_{name}")
     if found is None:
         return []
     drawn = []
@@ -95,6 +100,9 @@ def _panels(timeline: ClusterTimeline, name: str, how: Callable[[Array], Array])
                 _HEIGHT,
             )
         )
+    if found.top is None and drawn:  # one scale for all machines
+        peaks = [float(np.nanmax(panel.series.to_numpy(dtype=np.float64))) for panel in drawn]
+        drawn = [replace(panel, top=nice_top(max(peaks))) for panel in drawn]
     return drawn
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from gpudiag.errors import UnreadableError, UsageError
+from gpudiag.language import tr
 from gpudiag.timeline.cluster.clocks import MOST_S, compare_clocks
 from gpudiag.timeline.cluster.identity import check_one_run, node_names, plain_name
 from gpudiag.timeline.cluster.model import Clock, ClusterTimeline, Node
@@ -23,13 +25,12 @@ _NOT_SHARED = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 
 
 def merge_nodes(timelines: Sequence[Timeline], *, one_run: bool = False) -> ClusterTimeline:
-    """The run whose machines `timelines` were recorded on, on the clock of the earliest.
+    """The run whose machines `timelines` were recorded on, on the clock of the first by name.
 
     Raises UnreadableError where they are not of one run (unless `one_run`), hold no times, or do
     not overlap.
     """
-    timelines = sorted(timelines, key=lambda timeline: str(timeline.start.get("time", "")))
-    names = node_names(timelines)
+    timelines, names = _sorted(timelines, node_names(timelines))
     if not one_run:
         check_one_run(timelines, names)
     elif len(set(names)) < len(names):
@@ -37,17 +38,32 @@ def merge_nodes(timelines: Sequence[Timeline], *, one_run: bool = False) -> Clus
     if len(set(names)) < len(names):
         raise UsageError("two of the files have the same name", "rename one of them")
     began = [_began(timeline) for timeline in timelines]
+    zero = min(began)
     nodes: list[Node] = []
     total = 0
     for timeline, name, time in zip(timelines, names, began, strict=True):
-        begin = time - began[0]
-        _overlap(timelines[0], timeline, begin)
-        clock = Clock(0.0, 0.0) if not nodes else compare_clocks(timelines[0], timeline, begin)
+        after_first = time - began[0]
+        _overlap(timelines[0], timeline, after_first)
+        same = Clock(0.0, 0.0)
+        clock = compare_clocks(timelines[0], timeline, after_first) if nodes else same
         local = timeline.gpus
         gpus = tuple(range(total, total + len(local)))
-        nodes.append(Node(name, timeline, local, gpus, clock, begin - (clock.ahead_s or 0.0)))
+        nodes.append(Node(name, timeline, local, gpus, clock, time - zero - (clock.ahead_s or 0.0)))
         total += len(local)
     return _merged(nodes)
+
+
+def _sorted(
+    timelines: Sequence[Timeline], names: Sequence[str]
+) -> tuple[list[Timeline], list[str]]:
+    """Both by name, `node2` before `node10`."""
+
+    def natural(pair: tuple[str, Timeline]) -> list[tuple[int, str]]:
+        parts = re.findall(r"\d+|\D+", pair[0])
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+    pairs = sorted(zip(names, timelines, strict=True), key=natural)
+    return [timeline for _, timeline in pairs], [name for name, _ in pairs]
 
 
 def _began(timeline: Timeline) -> float:
@@ -202,14 +218,26 @@ def _notes(nodes: Sequence[Node]) -> tuple[str, ...]:
         ahead, error = node.clock.ahead_s, node.clock.error_s
         if ahead is None or error is None:
             said.append(
-                f"Whether the clock of {node.name} agrees with that of {nodes[0].name} cannot be "
-                "told from the recordings: it is taken to."
+                tr(
+                    "Whether the clock of {node} agrees with that of {first} cannot be told from "
+                    "the recordings: it is taken to.",
+                    node=node.name,
+                    first=nodes[0].name,
+                )
             )
         else:
             said.append(
-                f"The clock of {node.name} was {abs(ahead):.1f} s "
-                f"{'ahead of' if ahead >= 0 else 'behind'} that of {nodes[0].name} (± {error:.1f} "
-                "s, from the utilisation); its times are moved by that."
+                tr(
+                    "The clock of {node} was {time} s ahead of that of {first} (± {error} s, from "
+                    "the utilisation); its times are moved by that."
+                    if ahead >= 0
+                    else "The clock of {node} was {time} s behind that of {first} (± {error} s, "
+                    "from the utilisation); its times are moved by that.",
+                    node=node.name,
+                    time=f"{abs(ahead):.1f}",
+                    first=nodes[0].name,
+                    error=f"{error:.1f}",
+                )
             )
     said += [f"{node.name}: {note}" for node in nodes for note in node.timeline.source.notes]
     return tuple(said)
