@@ -42,6 +42,8 @@ _BOUNDS: dict[str, tuple[float, float]] = {
 }
 _BOUNDS_BY_UNIT = {"MiB": (0.0, 2.0**24), "W": (0.0, 10_000.0), "MHz": (0.0, 20_000.0)}
 
+_DIGITS = b"+-.0123456789\n"
+
 # Reasons that mean that a GPU no longer answers, not merely that it lacks the figure.
 LOST = ("gpu is lost", "gpu requires reset")
 
@@ -125,7 +127,7 @@ def figures(
     A log repeats few different texts many times: each is looked at once.
     """
     codes, uniques = pd.factorize(column)
-    texts = [str(text) for text in uniques]
+    texts = list(uniques)
     values = _plain(texts, role, said)
     numbers = np.zeros(len(texts), dtype=np.int16)
     for at in np.flatnonzero(np.isnan(values)).tolist():
@@ -146,12 +148,29 @@ def _plain(texts: Sequence[str], role: str, said: str) -> np.ndarray:
     scale = scales.get(end.strip().lower() or said, 1.0 if not end.strip() else None)
     if scale is None:
         return values
-    bare = pd.Series([text.removesuffix(end) for text in texts], dtype=object)
-    figures = pd.to_numeric(bare, errors="coerce").to_numpy(dtype="float64") * scale
+    figures = _at_once(texts, end)
+    if figures is None:
+        bare = pd.Series([text.removesuffix(end) for text in texts], dtype=object)
+        figures = pd.to_numeric(bare, errors="coerce").to_numpy(dtype="float64")
+    figures *= scale
     low, high = _bounds(role)
     sound = (figures >= low) & (figures <= high)
     values[sound] = figures[sound]
     return values
+
+
+def _at_once(texts: Sequence[str], end: str) -> np.ndarray | None:
+    """The figures of texts that all are one with `end` behind it; None if one is not."""
+    joined = "\n".join(texts) + "\n"
+    bare = joined.replace(f"{end}\n", "\n") if end else joined
+    if len(joined) - len(bare) != len(end) * len(texts) or not bare.isascii():
+        return None
+    if bare.encode().translate(None, _DIGITS):
+        return None
+    try:
+        return np.array(list(map(float, bare.split("\n")[:-1])))
+    except ValueError:  # an empty cell, or a sign within one
+        return None
 
 
 def split(line: str) -> list[str]:

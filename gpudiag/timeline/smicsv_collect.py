@@ -59,12 +59,7 @@ class Collector:
             elif role in FACT_TEXTS:
                 part["=" + role] = self._text(rows.table[columns[0]], role)
         if "time" in by_role:
-            texts = [text.strip() for text in rows.table[by_role["time"][0]]]
-            if "date" in by_role:
-                days = rows.table[by_role["date"][0]]
-                texts = [f"{day.strip()} {text}" for day, text in zip(days, texts, strict=True)]
-            part["#time"] = clock.seconds(texts)
-            self._notes += clock.day_or_month(texts)
+            part["#time"] = self._times(rows.table, by_role)
         self._mask_of_words(part)
         keep = fits > 0
         self._dropped += [
@@ -73,6 +68,21 @@ class Collector:
         self._last_roles.append(fields[-1].role)
         self._parts.append({role: values[keep] for role, values in part.items()})
         self.lines += int(keep.sum())
+
+    def _times(self, table: pd.DataFrame, by_role: dict[str, list[int]]) -> np.ndarray:
+        """Seconds of each row; what several GPUs write at one moment is read once."""
+        written = table[by_role["time"][0]]
+        if "date" in by_role:
+            days = table[by_role["date"][0]]
+            written = pd.Series(
+                [f"{day.strip()} {text.strip()}" for day, text in zip(days, written, strict=True)],
+                dtype=object,
+            )
+        codes, uniques = pd.factorize(written)
+        texts = [text.strip() for text in uniques]
+        self._notes += clock.day_or_month(texts)
+        seconds: np.ndarray = clock.seconds(texts)[codes]
+        return seconds
 
     def _guess(self, table: pd.DataFrame) -> tuple[Field, ...]:
         width = table.shape[1]
@@ -146,10 +156,10 @@ class Collector:
 
     def finish_last_line(self, log: Log) -> None:
         """Judge the last cell of a file that ends without a line end: it may be cut short."""
-        last_line = log.data.count(b"\n") + 1
         text = log.data[log.data.rfind(b"\n") + 1 :].decode("utf-8", "replace").rstrip()
         if self.lines < 2 or not text or not (text[-1].isdigit() or text[-1] == "."):
             return
+        last_line = log.data.count(b"\n") + 1
         for part, role in zip(self._parts, self._last_roles, strict=True):
             if role in part and len(part["#line"]) and part["#line"][-1] == last_line:
                 part[role][-1] = np.nan

@@ -33,7 +33,8 @@ def rows(log: Log, found: Sorted) -> Iterator[Rows]:
     fields = header(cells)
     bare = fields is None and text[:1].isdigit() and row_like(cells)
     even = (fields or bare) and data.endswith(b"\n") and _even(data, len(cells))
-    if even and not _prefixed(data) and not _more_headers(data, first if fields else None):
+    clear = even and not _prefixed(data)
+    if clear and not (_words_first(rest) and _more_headers(data, first if fields else None)):
         yield from _whole(data if bare else rest, first, fields, found)
     else:
         yield from Sorter(log, found).run()
@@ -43,6 +44,25 @@ def _prefixed(data: bytes) -> bool:
     """Whether dates may stand before rows (`2026-02-03 08:00:00: 55, 1234`)."""
     sample = data[:16384].decode("utf-8", "replace").split("\n")[:100]
     return b": " in data or any(clock.stamp(line.strip()) for line in sample)
+
+
+def _words_first(rest: bytes) -> bool:
+    """Whether any line begins with anything but a digit: a header, or what needs a closer look."""
+    for start, piece in _pieces(rest):
+        begins = np.concatenate(([start], np.flatnonzero(piece == 10)[:-1] + start + 1))
+        first = np.frombuffer(rest, dtype=np.uint8)[begins]
+        if ((first < 48) | (first > 57)).any():
+            return True
+    return False
+
+
+def _pieces(rest: bytes) -> Iterator[tuple[int, np.ndarray]]:
+    """Where each piece of whole lines begins, and its bytes."""
+    start = 0
+    while start < len(rest):
+        stop = rest.rfind(b"\n", start, start + _PIECE) + 1
+        yield start, np.frombuffer(rest, dtype=np.uint8, count=stop - start, offset=start)
+        start = stop
 
 
 def _more_headers(data: bytes, first: bytes | None) -> bool:
@@ -60,16 +80,10 @@ def _even(rest: bytes, width: int) -> bool:
     """Whether every line has `width` cells and nothing else needs a closer look."""
     if width < 2 or b'"' in rest or b"\r" in rest:
         return False
-    if rest.count(b",") != rest.count(b"\n") * (width - 1):
-        return False
-    start = 0
-    while start < len(rest):
-        stop = rest.rfind(b"\n", start, start + _PIECE) + 1
-        piece = np.frombuffer(rest, dtype=np.uint8, count=stop - start, offset=start)
+    for _, piece in _pieces(rest):
         ends, commas = np.flatnonzero(piece == 10), np.flatnonzero(piece == 44)
         if (np.diff(np.searchsorted(commas, ends), prepend=0) != width - 1).any():
             return False
-        start = stop
     return True
 
 
