@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gpudiag
+from gpudiag.cli import main
 from gpudiag.diagnose import diagnose, load_rules
 from gpudiag.diagnose.model import Rule
 from gpudiag.diagnose.rule_tests import timeline_of
@@ -21,6 +22,12 @@ from gpudiag.timeline.read import read
 
 PACKAGE = Path(gpudiag.__file__).parent
 RUNS = sorted((Path(__file__).parent / "fixtures" / "runs").glob("*.csv"))
+LOGS = [
+    path
+    for path in sorted((Path(__file__).parent / "fixtures" / "logs").iterdir())
+    if path.is_file()
+]
+FROM_LOG = re.compile(r"gpu-text|gpu-lost：|(?:^|\s)GPU \d|nvidia-smi tables")
 HOLE = re.compile(r"\{\w+\}")
 IN_TEMPLATE = re.compile(r'\btr\("((?:[^"\\]|\\.)*)"')
 BARE = re.compile(r">[^<>{}]*[A-Za-z]{3,}[^<>{}]*<")
@@ -133,6 +140,19 @@ def test_a_chinese_report_holds_no_english_sentence(path: Path, form: Format) ->
     assert SENTENCE.findall(_prose(page, form)) == []
     if form == "html":
         assert '<html lang="zh-CN">' in page
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_a_chinese_inspection_holds_no_english_sentence(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # GIVEN a log of any format WHEN it is inspected in Chinese
+    code = main(["inspect", str(path), "--lang", "zh"])
+    said = capsys.readouterr().out.splitlines()
+    # THEN no sentence is left in English but what the log itself holds
+    own = [line for line in said[1:] if not FROM_LOG.search(line)]
+    assert code in (0, 3)
+    assert SENTENCE.findall(re.sub(r"'[^'\n]*'|\"[^\"\n]*\"", "", "\n".join(own))) == []
 
 
 @pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)

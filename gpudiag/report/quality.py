@@ -44,7 +44,7 @@ def _facts(timeline: Timeline) -> list[tuple[str, str]]:
     source, end = timeline.source, mapping(timeline.end)
     span = span_s(timeline)
     return [
-        (tr("Format"), clean(source.format, 200)),
+        (tr("Format"), clean(retold(source.format), 200)),
         (tr("Readings"), _readings(timeline)),
         (tr("Time covered"), format_duration(span) if span is not None else tr("not known")),
         (tr("Interval, median"), _interval(timeline)),

@@ -36,7 +36,7 @@ def gaps(timeline: Timeline) -> list[tuple[float, float]]:
 def told(timeline: Timeline, most: int | None) -> list[str]:
     """Lines for a person; lists are cut after `most`."""
     source = timeline.source
-    lines = [f"{source.path}: {source.format}", ""]
+    lines = [f"{source.path}: {retold(source.format)}", ""]
     lines += _gpus(timeline)
     lines.append(_fact(tr("time"), _time(timeline)))
     counts = {"moments": f"{len(timeline.frame):,}", "rows": f"{source.rows:,}"}
@@ -62,7 +62,7 @@ def told(timeline: Timeline, most: int | None) -> list[str]:
                 "at {time}  {kind}: {text}",
                 time=format_duration(event.t_s),
                 kind=event.kind,
-                text=event.text[:200],
+                text=retold(event.text[:200]),
             )
             for event in timeline.events[:most]
         ]

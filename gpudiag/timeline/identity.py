@@ -53,8 +53,7 @@ def _by_index(readings: Readings) -> np.ndarray:
         if not alone and not np.isnan(after) and after <= filled[at] and after != 0:
             filled[at] = np.nan
     count = int(unknown.sum())
-    rows = "1 row has" if count == 1 else f"{count:,} rows have"
-    readings.notes.append(f"{rows} no GPU index and went to the GPU whose turn it was.")
+    readings.notes.append(f"Rows without a GPU index went to the GPU whose turn it was: {count:,}.")
     readings.figures["index"] = filled
     readings.drop(np.isnan(filled), "no index, and which GPU it is cannot be told")
     return readings.figures["index"].astype(np.int64)
@@ -108,8 +107,10 @@ def _by_text(readings: Readings, role: str, what: str) -> np.ndarray:
     order = {code: number for number, code in enumerate(seen)}
     if len(seen) > 1:
         readings.notes.append(
-            f"The log has no GPU index; GPUs are numbered by {what}, "
-            + ("ascending." if role == "bus" else "in the order of their first row.")
+            f"The log has no GPU index; GPUs are numbered by {what}, ascending."
+            if role == "bus"
+            else f"The log has no GPU index; GPUs are numbered by {what}, in the order of their "
+            "first row."
         )
     return np.array([order[code] for code in codes], dtype=np.int64)
 

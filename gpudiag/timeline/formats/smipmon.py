@@ -23,8 +23,7 @@ from gpudiag.timeline.model import Timeline
 NAME = "nvidia-smi pmon"
 _HEAD = re.compile(r"^#\s*(?:(?:Date|Time)[\s,]+){0,2}gpu[\s,]+pid\b", re.MULTILINE)
 _ROLES = {"sm": "util_pct", "mem": "mem_util_pct", "fb": "mem_used_mib"}
-UNTOLD = "the memory of a process is not told"
-SEVERAL = "several processes worked, and their shares cannot be added"
+_SEVERAL = "[several processes worked, and their shares cannot be added]"
 
 
 def recognise(head: str) -> float:
@@ -155,4 +154,4 @@ def _together(rows: list[dict[str, str]], name: str, role: str) -> str:
             else "[the memory of a process is not told]"
         )
     working = [value for value in known if value > 0]
-    return repr(max(known)) if len(working) <= 1 else f"[{SEVERAL}]"
+    return repr(max(known)) if len(working) <= 1 else _SEVERAL
