@@ -23,6 +23,16 @@ def parse_duration(text: str) -> float:
     return total
 
 
+def format_roughly(seconds: float) -> str:
+    """`45 s`, `3.4 min`, `10 min`, `1.7 h`, `2.5 d`: an estimate, with two digits at most."""
+    if seconds < 97.5:
+        return f"{5 * round(seconds / 5)} s"
+    scale = (("min", 60.0, 99.5), ("h", 3600.0, 48.0), ("d", 86400.0, float("inf")))
+    unit, length = next((unit, length) for unit, length, most in scale if seconds / length < most)
+    value = seconds / length
+    return f"{value:.1f} {unit}" if value < 9.95 else f"{float(f'{value:.2g}'):,.0f} {unit}"
+
+
 def format_duration(seconds: float) -> str:
     """`0.8 s`, `42 s`, `3 min 20 s`, `2 h 05 min`, `3 d 4 h`: two parts at most."""
     if seconds < 0:

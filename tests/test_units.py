@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudiag.units import format_duration, parse_duration
+from gpudiag.units import format_duration, format_roughly, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,14 @@ def test_any_text_gives_a_duration_or_a_value_error(text: str) -> None:
 def test_a_duration_is_written_in_two_parts_at_most(seconds: float, text: str) -> None:
     """GIVEN seconds WHEN written for people THEN the two largest units that matter."""
     assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (3, "5 s"), (47, "45 s"), (203, "3.4 min"), (596, "9.9 min"), (610, "10 min"),
+        (3000, "50 min"), (6120, "1.7 h"), (36_000, "10 h"), (216_000, "2.5 d"), (1e8, "1,200 d"),
+    ],
+)  # fmt: skip
+def test_an_estimate_has_two_digits(seconds: float, text: str) -> None:
+    assert format_roughly(seconds) == text

@@ -18,7 +18,7 @@ from gpudiag.diagnose.nodes import Context, ExpressionError, Node
 from gpudiag.diagnose.truth import Figure, Unknown
 from gpudiag.gpu_names import gpu_name, gpus_in_words, node_name
 from gpudiag.language import current, retold, tr
-from gpudiag.units import format_duration
+from gpudiag.units import format_duration, format_roughly
 
 MAX_PARTS = 200
 _TOKEN = re.compile(r"\{\{|\{(?P<hole>[^{}]*)\}|\}\}|\{|\}")
@@ -54,6 +54,7 @@ FORMATS: Mapping[str, Callable[[float], str]] = {
     "mib": _mib,
     "mib_per_min": lambda value: f"{_general(value)} MiB/min",
     "duration": format_duration,
+    "roughly": format_roughly,
     "cores": lambda value: (
         tr("1 core") if value == 1 else tr("{count} cores", count=_general(value))
     ),

@@ -51,11 +51,8 @@ def print_terminal(view: View, console: Console) -> None:
             tr("? Not checked: {reasons}", reasons=tr("; ").join(missing) or checks[0].text),
             style="yellow",
         )
-        for check in checks:
+        for check in checks:  # what else each lacks stands in the page and in Markdown
             say(f"{check.title} [{check.code}]", style="yellow", indent=4)
-            if check.missing:
-                also = tr("also because {reasons}", reasons=tr("; ").join(check.missing))
-                say(also, style="yellow", indent=6)
 
 
 def render_terminal(view: View, width: int = _PIPED_WIDTH) -> str:

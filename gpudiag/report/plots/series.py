@@ -11,7 +11,7 @@ from gpudiag.report.plots.panels import Guide, Panel, Projection
 from gpudiag.signals.compute import SignalSet
 from gpudiag.timeline.columns import parse_name
 from gpudiag.timeline.model import Timeline
-from gpudiag.units import format_duration
+from gpudiag.units import format_roughly
 
 _GIB = 1024.0
 _GIB_FROM = 4096.0  # MiB: from here on an axis counts in GiB
@@ -94,7 +94,7 @@ def creep_projections(timeline: Timeline, gpus: Iterable[int]) -> dict[str, Proj
         ahead = min((total - last) / slope * 60, max(start - float(times[0]), 1.0))
         found[f"gpu{gpu}_mem_used_mib"] = Projection(
             start, last, start + ahead, last + slope / 60 * ahead,
-            tr("at this rate full in {time}", time=format_duration(left)),
+            tr("at this rate full in {time}", time=format_roughly(left)),
         )  # fmt: skip
     return found
 
