@@ -79,7 +79,7 @@ def test_python_code_in_a_remedy_is_python(rule, cause, remedy):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_threshold_has_a_source_and_is_used(rule):
     text = " ".join(
-        [rule.when, rule.cost, *(c.when for c in rule.causes)]
+        [rule.when, rule.cost, *(c.when for c in rule.causes), *(n.when for n in rule.fine_needs)]
         + [level.when for level in (*rule.severity, *rule.confidence)]
     )
     for threshold in rule.thresholds:

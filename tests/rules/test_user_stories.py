@@ -95,7 +95,7 @@ def test_memory_that_really_grows_has_a_time_to_oom(judge):
     assert codes(diagnosis) == ["GD201"]
     assert diagnosis[0].confidence == "confirmed"
     assert held(diagnosis[0]) == ["tensors-kept"]
-    assert "1 h" in diagnosis[0].summary  # (40960 - 20000 - 400) / 200 = 103 min
+    assert "1.7 h" in diagnosis[0].summary  # (40960 - 20000 - 400) / 200 = 103 min
     assert "expandable_segments" not in advice(diagnosis[0], "pytorch")
 
 
