@@ -138,6 +138,25 @@ def figures(
     return values[codes], numbers[codes]
 
 
+def read_figures(
+    column: pd.Series, role: str, said: str, written: str, reasons: Reasons
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same of a column whose figures were read already; `written` is the unit behind each."""
+    found = column.to_numpy(dtype=np.float64)
+    scales = _SCALE[unit_of(role)]
+    scale = scales.get(written.lower() or said, None if written or said == "?" else 1.0)
+    low, high = _bounds(role)
+    values = found * (1.0 if scale is None else scale)
+    numbers = np.zeros(len(values), dtype=np.int16)
+    wrong = np.ones(len(values), bool) if scale is None else (values < low) | (values > high)
+    if wrong.any():
+        each, codes = np.unique(found[wrong], return_inverse=True)
+        texts = [f"{value:.12g} {written}".strip() for value in each]
+        numbers[wrong] = np.array([reasons.number(figure(t, role, said)[1]) for t in texts])[codes]
+        values[wrong] = np.nan
+    return values, numbers
+
+
 def _plain(texts: Sequence[str], role: str, said: str) -> np.ndarray:
     """The figures of those texts that end in one and the same unit, at once; NaN for the rest."""
     values = np.full(len(texts), np.nan)

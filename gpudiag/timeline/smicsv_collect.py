@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gpudiag.timeline import clock
-from gpudiag.timeline.cells import Reasons, figures, is_missing
+from gpudiag.timeline.cells import Reasons, figures, is_missing, read_figures
 from gpudiag.timeline.fields import FACT_FIGURES, FACT_TEXTS, FIGURES, Field
 from gpudiag.timeline.load import Log
 from gpudiag.timeline.model import Dropped
@@ -113,7 +113,11 @@ class Collector:
                     f"Cells of {fields[at].name or role} hold several lines, one a GPU: the first "
                     "was read, and the other GPUs were not logged in full."
                 )
-            values, numbers = figures(table[at], role, fields[at].unit, self._reasons)
+            said, written = fields[at].unit, rows.units.get(at)
+            if written is None:
+                values, numbers = figures(table[at], role, said, self._reasons)
+            else:
+                values, numbers = read_figures(table[at], role, said, written, self._reasons)
             if not np.isnan(values).all():
                 if at != columns[0] or fields[at].name.startswith(
                     ("clocks.gr", "clocks.current.g")

@@ -15,11 +15,14 @@ import pandas as pd
 
 from gpudiag.timeline import clock, progress
 from gpudiag.timeline.cells import split
-from gpudiag.timeline.fields import Field, field, header
+from gpudiag.timeline.fields import FACT_FIGURES, FIGURES, Field, field, header
 from gpudiag.timeline.load import Log
-from gpudiag.timeline.smicsv_rows import CHUNK, OPTIONS, Rows, Sorted
+from gpudiag.timeline.smicsv_alike import alike
+from gpudiag.timeline.smicsv_guess import guess
+from gpudiag.timeline.smicsv_rows import OPTIONS, Rows, Sorted
 from gpudiag.timeline.smicsv_sorter import Sorter, row_like
 
+NUMERIC = {*FIGURES, *FACT_FIGURES, "index"}
 _PIECE = 8 << 20  # above the longest line that is let in
 _NAME = re.compile(rb"\n *([A-Za-z][^,\n]*)")
 
@@ -93,18 +96,31 @@ def _whole(
     start = first.decode("utf-8", "replace").split(",")[0].lstrip(" ") if fields else None
     width = first.count(b",") + 1
     heads = found.header_rows = found.lines = int(fields is not None)
-    if not rest:
-        return
-    total = rest.count(b"\n")
-    pieces = pd.read_csv(io.BytesIO(rest), chunksize=CHUNK, **OPTIONS, names=range(width))
-    for table in pieces:
+    known = fields
+    for at, piece in _pieces(rest):
+        data = piece.tobytes()
+        table, units = _table(data, width, known)
         line = np.arange(found.lines + 1, found.lines + 1 + len(table))
         found.lines += len(table)
-        progress.tell(found.lines, total)
+        progress.tell(at + len(data), len(rest))
         again = (table[0] == start).to_numpy()
         head = heads + np.cumsum(again)
         heads += int(again.sum())
         found.header_rows += int(again.sum())
         keep = ~again
         none = np.full(int(keep.sum()), -1)
-        yield Rows(fields, table[keep], line[keep], none, none + 1, head[keep])
+        if again.any():
+            table = table[keep]
+        yield Rows(fields, table, line[keep], none, none + 1, head[keep], units=units)
+        known = known or guess(table)[0]  # what the first rows show holds for the others
+
+
+def _table(
+    data: bytes, width: int, fields: tuple[Field, ...] | None
+) -> tuple[pd.DataFrame, dict[int, str]]:
+    """The rows of whole lines, and the units of those columns that are figures already."""
+    numeric = [at for at, column in enumerate(fields or ()) if column.role in NUMERIC]
+    found = alike(data, width, numeric) if numeric else None
+    if found is not None:
+        return found
+    return pd.read_csv(io.BytesIO(data), **OPTIONS, names=range(width)), {}

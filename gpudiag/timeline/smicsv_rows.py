@@ -31,7 +31,7 @@ class Rows:
 
     For each row: `line`; `stamp`, the number of the last date before it (-1: none); `rule` and
     `head`, how many separators and headers stand before it. Where these change, a new moment may
-    begin.
+    begin. Columns in `units` hold figures already, in that unit (empty: none was written).
     """
 
     fields: tuple[Field, ...] | None
@@ -41,6 +41,7 @@ class Rows:
     rule: np.ndarray
     head: np.ndarray
     quoted: bool = False
+    units: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass
