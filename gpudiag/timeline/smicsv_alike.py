@@ -35,15 +35,26 @@ def alike(
     units = _units(row, piece[: piece.find(b"\n")], numeric)
     if not units:
         return None
-    for unit in set(units.values()) - {""}:
-        for end in (b",", b"\n"):
-            piece = piece.replace(f" {unit}".encode() + end, end)
+    piece = _without(piece, row, units)
     kinds = {at: np.float64 if at in units else object for at in range(width)}
     try:
         table = pd.read_csv(io.BytesIO(piece), **{**OPTIONS, "dtype": kinds}, names=range(width))
     except ValueError:  # an empty cell, or one with two points
         return None
     return table, units
+
+
+def _without(piece: bytes, row: bytes, units: dict[int, str]) -> bytes:
+    """`piece` without the units. A blank may stay behind a figure: the parser passes over it."""
+    letters = b""
+    for unit in set(units.values()) - {""}:
+        written, count = unit.encode(), sum(other == unit for other in units.values())
+        if all(row.count(written[n : n + 1]) == count for n in range(len(written))):
+            letters += written  # they stand nowhere else: taking letters out is ten times as fast
+            continue
+        for end in (b",", b"\n"):
+            piece = piece.replace(b" " + written + end, end)
+    return piece.translate(None, letters) if letters else piece
 
 
 def _units(row: bytes, first: bytes, numeric: Collection[int]) -> dict[int, str]:
