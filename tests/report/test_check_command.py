@@ -146,7 +146,7 @@ def test_no_secret_reaches_a_line_of_a_check(leak: str) -> None:
         diagnosis, sentence=leak, findings=(dataclasses.replace(first, summary=f"It ran {leak}."),)
     )
     result = check.check(told, timeline, "high", None)
-    args = argparse.Namespace(file=leak, fail_on="high", max_stall=None)
+    args = argparse.Namespace(files=[leak], fail_on="high", max_stall=None)
     said = [*check.lines(result), *every_text(check.document(result, args))]
     assert not [text for text in said if "s3cr3tvalue" in text]
     assert [text for text in said if "***" in text]
