@@ -24,8 +24,8 @@ from gpudiag.timeline import progress
 
 MAX_BYTES = 1 << 30
 MAX_LINE = 1 << 20
-# A day of an idle GPU shrinks about thirtyfold; 200 is beyond any log, 1,000 is what gzip can do.
-MAX_EXPANSION, EXPANSION_FREE = 200, 64 << 20
+# A day of an idle GPU shrinks about thirtyfold; 100 is beyond any log, 1,000 is what gzip can do.
+MAX_EXPANSION, EXPANSION_FREE = 100, 64 << 20
 _CHUNK = 1 << 20
 _TOLD_LINES = 4096
 _BLANK = b"\0 \t\r\n"
@@ -111,20 +111,27 @@ def load(path: str) -> Log:
 
 
 def _read_file(path: str) -> bytes:
-    mode = Path(path).stat().st_mode
+    found = Path(path).stat()
+    mode = found.st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError
     if not stat.S_ISREG(mode):
         # Opening a FIFO without a writer, or a device, would never end.
         raise UnreadableError(f"{path}: not a regular file", "pipe it in: … | gpudiag report -")
+    if found.st_size > MAX_BYTES:
+        raise _too_large(path)
     with open(path, "rb") as file:
         return _read_all(file, path)
+
+
+def _too_large(shown: str) -> UnreadableError:
+    return UnreadableError(f"{shown}: larger than 1 GiB", "split it and read the parts")
 
 
 def _read_all(file: BinaryIO, shown: str) -> bytes:
     raw = file.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
-        raise UnreadableError(f"{shown}: larger than 1 GiB", "split it and read the parts")
+        raise _too_large(shown)
     return raw
 
 
@@ -177,9 +184,7 @@ def _decoded(raw: bytes) -> tuple[bytes, list[str]]:
             raw = raw.decode("latin-1").encode("utf-8")
             notes.append("The file is not UTF-8; it was read as Latin-1.")
     if b"\x1b" in raw:
-        raw = re.sub(
-            rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\a\x1b\n]*(?:\a|\x1b\\)|[@-Z\\^_])", b"", raw
-        )
+        raw = _ANSI.sub(b"", raw)
     if b"\r" in raw:
         raw = re.sub(rb"\r+\n", b"\n", raw)
         raw = re.sub(rb"^\r+|\r+$", b"", raw, flags=re.MULTILINE)

@@ -131,7 +131,7 @@ def test_hostile_names_reach_neither_terminal_nor_json() -> None:
     lines = check.lines(result)
     assert len(lines) == 3
     assert all(line == clean.clean(line, 10_000) for line in lines)
-    args = argparse.Namespace(file=fixtures.HOSTILE, fail_on="high", max_stall=None)
+    args = argparse.Namespace(files=[fixtures.HOSTILE], fail_on="high", max_stall=None)
     for text in every_text(check.document(result, args)):
         assert text == clean.clean(text, 10_000)
         text.encode()
