@@ -99,7 +99,7 @@ def _problem(problems: list[Finding]) -> str:
         sentence = tr(
             "{said} With what the cores allow the run would be at most {factor} times as fast."
             if capped
-            else "{said} Without that the run would be at most {factor} times as fast.",
+            else "{said} Fixing this could make the run at most {factor} times as fast.",
             said=sentence,
             factor=f"{top.bound:.2g}",
         )

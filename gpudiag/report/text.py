@@ -17,7 +17,7 @@ from gpudiag.report.view import CauseView, FindingView, LedgerView, View
 from gpudiag.report.words import state_words
 
 _STATE = {"problem": "bold red", "healthy": "bold green", "cannot tell": "bold yellow"}
-_FILLS = "░█▓▒▚▞▤▥▦▧"
+_FILLS = "█░▓▒▚▞▤▥▦▧"  # what is busy stands out, what is lost is open
 _PIPED_WIDTH = 100
 
 

@@ -71,7 +71,7 @@ def test_a_problem_is_said_in_plain_words_with_its_bound() -> None:
     assert state == "problem"
     assert sentence == (
         "The GPUs waited for 34 % of the time. "
-        "Without that the run would be at most 1.5 times as fast."
+        "Fixing this could make the run at most 1.5 times as fast."
     )
     other = rule("b", when="main_cpu_pct > 1", severity=(Level("low", "0 < 1"),))
     assert said(timeline(), finding, other)[1].endswith("1 more problem was found.")

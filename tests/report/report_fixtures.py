@@ -179,7 +179,7 @@ def starving() -> tuple[Diagnosis, Timeline]:
     diagnosis = Diagnosis(
         "problem",
         "The GPUs were idle 64 % of the time because two loader workers could not keep up. "
-        "Without that the run would be at most 2.8 times as fast.",
+        "Fixing this could make the run at most 2.8 times as fast.",
         (finding, respawn),
         (
             Check(starvation, "fired", ""),

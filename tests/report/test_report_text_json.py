@@ -17,8 +17,8 @@ from gpudiag.report.text import print_terminal
 
 TOP_OF_TEXT = """\
 ! Problem
-The GPUs were idle 64 % of the time because two loader workers could not keep up. Without that the
-run would be at most 2.8 times as fast.
+The GPUs were idle 64 % of the time because two loader workers could not keep up. Fixing this
+could make the run at most 2.8 times as fast.
 python train.py --config configs/resnet50.yaml
 30 min 3 s · 2 × NVIDIA A100-SXM4-80GB · PyTorch · 3 Jul 2026, 14:02:07 +02:00 · node17
 """
@@ -66,7 +66,7 @@ def test_the_ledger_bar_has_a_character_for_each_part() -> None:
     """GIVEN four parts, THEN the bar is as wide as the text and its parts keep their order."""
     bar = render_text(*fixtures.starving(), "text").splitlines()[6]
     assert len(bar) == 98
-    assert [bar.count(character) for character in "░█▓▒"] == [2, 32, 61, 3]
+    assert [bar.count(character) for character in "█░▓▒"] == [2, 32, 61, 3]
 
 
 def test_hostile_text_reaches_neither_the_terminal_nor_rich() -> None:
