@@ -17,8 +17,8 @@ from gpudiag.report.text import print_terminal
 
 TOP_OF_TEXT = """\
 ! Problem
-The GPUs were idle 64 % of the time because two loader workers could not keep up. Fixing this
-could make the run at most 2.8 times as fast.
+The GPUs were idle 64 % of the time because two loader workers could not keep up. Fixing this could
+make the run at most 2.8 times as fast.
 python train.py --config configs/resnet50.yaml
 30 min 3 s · 2 × NVIDIA A100-SXM4-80GB · PyTorch · 3 Jul 2026, 14:02:07 +02:00 · node17
 """
