@@ -72,7 +72,8 @@ def _translated(text: str, **values: object) -> Markup:
 
 def _tied(text: str) -> str:
     """The text with figures tied to their units: `64 %` must not be torn apart at a line's end."""
-    return _FIGURE.sub("\N{NO-BREAK SPACE}", text)
+    tied = _FIGURE.sub("\N{NO-BREAK SPACE}", text)
+    return Markup(tied) if isinstance(text, Markup) else tied  # what is escaped stays so, once
 
 
 def _hash(text: str) -> str:

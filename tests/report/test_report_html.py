@@ -206,3 +206,16 @@ def test_eight_gpus_fit_in_a_mail(hours: float, most: int) -> None:
     """GIVEN noise on eight GPUs, which no path shortens, THEN the page stays small."""
     diagnosis, timeline = fixtures.whole_day(8, hours)
     assert len(render_text(diagnosis, timeline).encode()) <= most
+
+
+def test_nothing_is_escaped_twice() -> None:
+    """GIVEN a reason with a placeholder in angle brackets THEN the page shows it as it is typed."""
+    diagnosis, timeline = fixtures.starving()
+    reason = "py-spy top --pid <pid> shows it"
+    checks = tuple(
+        dataclasses.replace(check, missing=(reason,)) if check.outcome == "unchecked" else check
+        for check in diagnosis.checks
+    )
+    page = render_text(dataclasses.replace(diagnosis, checks=checks), timeline, "html")
+    assert "&lt;pid&gt; shows it" in page
+    assert "&amp;lt;" not in page
