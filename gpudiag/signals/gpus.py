@@ -235,7 +235,7 @@ def first_gpu_memory_ratio(signals: SignalSet, gpu: int | None) -> float | Missi
 def memory_skew_share(signals: SignalSet, gpu: int | None) -> float | Missing:
     means = _table(signals, "gpu_mem_used_mib")
     totals = [signals.timeline.gpu_facts(number).get("mem_total_mib") for number in means]
-    known = [float(total) for total in totals if isinstance(total, int | float)]
+    known = [float(total) for total in totals if isinstance(total, int | float) and total > 0]
     if not known:
         return Missing("the size of the GPUs' memory is not known")
     return (max(means.values()) - min(means.values())) / max(known)
